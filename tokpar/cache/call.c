@@ -65,7 +65,7 @@ static void free_scratch(Scratch *s)
         return;
     free_buffers(s);
     free_words(&s->learned), free_words(&s->runs);
-    free(s->met), free(s->neighbours), free(s);
+    free(s->front), free(s->met), free(s->neighbours), free(s);
 }
 
 static void put_scratch(Call *self, Scratch *s)

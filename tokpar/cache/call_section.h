@@ -10,7 +10,7 @@ enum {
     MARGIN = 16,    /* bytes before a text: room for one space that is put before a section */
     OTHER_IDS = 64, /* special tokens around a text, and places that are written behind the ids */
     LEAST_RUN = 64, NEAR = 48, /* bytes of a run, and how far behind them a line end is preferred */
-    MET = 1 << 17,
+    MET = 1 << 17, FRONT = 1 << 13,
     KEPT_ROOM = 1 << 22
 };
 
@@ -48,6 +48,7 @@ typedef struct {
     Words learned, runs;
     i64 refused; /* runs, since the table of runs is full */
     u64 *neighbours; /* pairs of tokens, see may_follow */
+    Word *front; /* segments of less than 16 bytes that were looked up last: few pages hold what most texts repeat */
     u32 *met; /* marks of runs that were met, each at one of four places of MET */
     Hole *holes;
     i64 hole_count, hole_room;
@@ -261,16 +262,31 @@ static i64 encode_segment(const Tables *t, Scratch *s, const u8 *p, i64 start, i
     return count;
 }
 
+static inline Word *front_of(const Scratch *s, Key key) { return s->front + (key.hash >> 40) % FRONT; }
+
+static inline int is_front(const Word *slot, Key key) { return slot->a == key.a && (slot->b & ~SEVERAL_BIT) == key.b; }
+
 /* Encodes segments: one that is known by one lookup. */
 static i64 encode_segments(const Tables *t, Scratch *s, Group *g, i64 count)
 {
+    for (int k = 0; k < g->count; k++)
+        if (g->size[k] <= LONGEST_SEGMENT && !is_front(front_of(s, g->key[k]), g->key[k]))
+            fetch_word(t, s, g->key[k]);
     for (int k = 0; k < g->count && count >= 0; k++) {
         const u8 *p = g->p + g->start[k];
         i64 n = g->size[k];
         const Words *w = &t->words;
-        const Word *known = n > LONGEST_SEGMENT ? NULL : find_entry(w, g->key[k], p, n, 1);
-        if (!known && n <= LONGEST_SEGMENT && s->learned.slot)
-            known = find_entry(w = &s->learned, g->key[k], p, n, 1);
+        const Word *known = NULL;
+        Word *front = n < 16 ? front_of(s, g->key[k]) : NULL;
+        if (front && is_front(front, g->key[k]))
+            known = front;
+        else if (n <= LONGEST_SEGMENT) {
+            known = find_entry(w, g->key[k], p, n, 1);
+            if (!known && s->learned.slot)
+                known = find_entry(w = &s->learned, g->key[k], p, n, 1);
+            if (front && known && known->id[0] >> 28 != MANY)
+                *front = *known;
+        }
         if (!known || (s->is_placing && is_several(w, known))) {
             count = encode_segment(t, s, g->p, g->start[k], g->start[k] + n, count);
             continue;
@@ -286,7 +302,11 @@ static i64 encode_segments(const Tables *t, Scratch *s, Group *g, i64 count)
 static inline void add_segment(const Tables *t, const Scratch *s, Group *g, i64 start, i64 stop)
 {
     if (stop - start <= LONGEST_SEGMENT) {
-        add_to_group(t, s, g, start, stop);
+        int k = g->count++;
+        g->start[k] = (int32_t)start;
+        g->size[k] = (int32_t)(stop - start);
+        g->key[k] = key_of(g->p + start, stop - start);
+        FETCH(front_of(s, g->key[k]));
         return;
     }
     g->start[g->count] = (int32_t)start;
@@ -305,6 +325,8 @@ static i64 encode_bytes(const Tables *t, Scratch *s, u8 *p, i64 start, i64 stop,
 {
     Group g;
     g.p = p, g.count = 0;
+    if (!s->front && !(s->front = calloc(FRONT, sizeof(Word))))
+        return NO_MEMORY;
     for (i64 at = start + 1; at < stop; at += 64) {
         u64 cuts = sure_cuts(&t->sure, p, at);
         if (stop - at < 64)
