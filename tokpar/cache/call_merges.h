@@ -28,38 +28,45 @@ static inline u32 rank_of(const Merges *m, u32 left, u32 right)
     }
 }
 
+static inline void fetch_rank(const Merges *m, u32 left, u32 right)
+{
+    u64 hash = ((u64)left << 21 | right) * 0x9E3779B97F4A7C15u;
+    FETCH(m->may_be + (hash >> 48));
+    FETCH(m->pairs + (hash >> m->shift));
+}
+
+static inline u32 ranked(u32 rank, int i) { return rank == NONE ? NONE : rank << 6 | (u32)i; }
+
 /* Merges n ids in place, 1 <= n <= SHORT. Returns how many are left.
 
-   rank[i] is the rank of the pair that begins at i. A slot that was merged into its left neighbour is
-   skipped by `next` and `prev`, and has no rank. */
+   pair[i] is the rank of the pair that begins at i, and i: the least is the leftmost of the least rank. A slot
+   that was merged into its left neighbour is skipped by `next` and `prev`. */
 static int merge_short(const Merges *m, const u32 *of_bytes, const u8 *p, u32 *id, int n)
 {
-    u32 rank[SHORT + 1];
+    u32 pair[SHORT + 1];
     u8 next[SHORT + 2], prev[SHORT + 2];
     for (int i = 0; i + 1 < n; i++)
-        rank[i] = of_bytes ? of_bytes[p[i] << 8 | p[i + 1]] : rank_of(m, id[i], id[i + 1]);
+        pair[i] = ranked(of_bytes ? of_bytes[p[i] << 8 | p[i + 1]] : rank_of(m, id[i], id[i + 1]), i);
     for (int i = 0; i <= n; i++)
         next[i] = (u8)(i + 1), prev[i] = (u8)(i - 1);
-    rank[n - 1] = NONE;
+    pair[n - 1] = NONE;
     int left = n;
     for (;;) {
-        u32 least = NONE;
-        int i = 0;
-        for (int k = 0; k < n; k++)
-            least = rank[k] < least ? rank[k] : least;
+        u32 least = pair[0];
+        for (int k = next[0]; k < n; k = next[k])
+            least = pair[k] < least ? pair[k] : least;
         if (least == NONE)
             break;
-        while (rank[i] != least)
-            i++;
-        int gone = next[i], behind = next[gone];
-        id[i] = m->made[least];
-        rank[gone] = NONE;
+        int i = least % 64, gone = next[i], behind = next[gone], before = prev[i];
+        u32 made = id[i] = m->made[least / 64];
+        if (i)
+            fetch_rank(m, id[before], made);
         next[i] = (u8)behind;
         prev[behind] = (u8)i;
         left--;
-        rank[i] = behind < n ? rank_of(m, id[i], id[behind]) : NONE;
+        pair[i] = behind < n ? ranked(rank_of(m, made, id[behind]), i) : NONE;
         if (i)
-            rank[prev[i]] = rank_of(m, id[prev[i]], id[i]);
+            pair[before] = ranked(rank_of(m, id[before], made), before);
     }
     for (int i = 0, to = 0; to < left; i = next[i])
         id[to++] = id[i];
