@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import unicodedata
 from itertools import pairwise, product
+from string import ascii_letters
 from typing import Any
 
 import numpy as np
@@ -138,6 +139,15 @@ def test_bytes_of_one_pre_token_and_of_several_have_entries_of_their_own(length:
             assert np.frombuffer(found[0], np.uint32).tolist() == tokenizer.encode(text).ids
             words = [word for word in tokenizer.encode(text).word_ids if word is not None]
             assert np.frombuffer(found[2], np.int64).tolist() == words
+
+
+def test_segments_that_share_a_place_of_the_front_table_have_their_own_ids() -> None:
+    """As many words of the same eight bytes as find two at one of its 8,192 places often."""
+    merges = (("a", "a"), ("aa", "aa"), ("aaaa", "aaaa"))
+    tokenizer = tokenizer_of([GPT2], merges=merges)
+    words = ["a" * 8 + "".join(end) for end in product(ascii_letters[1:], repeat=2)]
+    text = "\n".join(word for pair in pairwise(words) for word in pair)
+    assert ids_of(call_for(tokenizer).encode_plain(text)) == tokenizer.encode(text).ids
 
 
 @pytest.mark.parametrize("row", ROWS, ids=" then ".join)
