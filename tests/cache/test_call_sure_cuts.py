@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import unicodedata
-from itertools import pairwise, product
+from itertools import combinations_with_replacement, pairwise, product
 from string import ascii_letters
 from typing import Any
 
@@ -148,6 +148,24 @@ def test_segments_that_share_a_place_of_the_front_table_have_their_own_ids() -> 
     words = ["a" * 8 + "".join(end) for end in product(ascii_letters[1:], repeat=2)]
     text = "\n".join(word for pair in pairwise(words) for word in pair)
     assert ids_of(call_for(tokenizer).encode_plain(text)) == tokenizer.encode(text).ids
+
+
+@pytest.mark.parametrize("letters", ["ab ", "aé ", "a中\U0001f600"])
+def test_a_part_is_the_code_points_between_two_places(letters: str) -> None:
+    """At the ends, at the edges of blocks of 4,096 bytes, and beyond the end."""
+    call = call_for(tokenizer_of([GPT2]))
+    text = "".join(random.Random(letters).choices(letters, k=12_000))
+    places = [0, 1, 4095, 4096, 4097, 8191, 8193, 11_999, 12_000, 20_000]
+    for start, stop in combinations_with_replacement(places, 2):
+        assert ids_of(call.encode_part(text, start, stop)) == ids_of(
+            call.encode_plain(text[start:stop])
+        )
+    assert call.encode_part("a\ud800", 0, 1) is None
+    for start, stop in ((-1, 1), (2, 1)):
+        with pytest.raises(ValueError, match="start and stop do not fit"):
+            call.encode_part(text, start, stop)
+    with pytest.raises(TypeError):
+        call.encode_part(b"ab", 0, 1)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=" then ".join)

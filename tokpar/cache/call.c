@@ -72,9 +72,12 @@ static void put_scratch(Call *self, Scratch *s)
 {
     if (s->text_room > KEPT_ROOM)
         free_buffers(s);
-    for (int k = 0; k < SPARE && s; k++)
-        if (!self->spare[k])
-            s = swapped(self->spare + k, s);
+    /* to the place that it had: the parts of a text find what was learned of them by the same thread */
+    for (int k = 0; k < SPARE && s; k++) {
+        int home = (s->home + k) % SPARE;
+        if (!self->spare[home])
+            s->home = home, s = swapped(self->spare + home, s);
+    }
     free_scratch(s);
 }
 
@@ -144,10 +147,9 @@ static PyObject *unfinished(const Scratch *s, i64 count)
     return NULL;
 }
 
-static PyObject *encode(Call *self, PyObject *text, int is_plain)
+static PyObject *encode(Call *self, const char *utf8, i64 n, int is_plain)
 {
-    i64 n, count = is_plain ? 0 : self->before_count;
-    const char *utf8 = utf8_of(text, &n);
+    i64 count = is_plain ? 0 : self->before_count;
     if (!utf8)
         Py_RETURN_NONE;
     Scratch *s = take_scratch(self);
@@ -173,8 +175,57 @@ static PyObject *encode(Call *self, PyObject *text, int is_plain)
     return found;
 }
 
-static PyObject *call_encode(Call *self, PyObject *text) { return encode(self, text, 0); }
-static PyObject *call_encode_plain(Call *self, PyObject *text) { return encode(self, text, 1); }
+static PyObject *call_encode(Call *self, PyObject *text)
+{
+    i64 n;
+    const char *utf8 = utf8_of(text, &n);
+    return encode(self, utf8, n, 0);
+}
+
+static PyObject *call_encode_plain(Call *self, PyObject *text)
+{
+    i64 n;
+    const char *utf8 = utf8_of(text, &n);
+    return encode(self, utf8, n, 1);
+}
+
+/* Returns where a code point begins in n bytes of UTF-8, counted by blocks; n if there are fewer. */
+static i64 byte_of(const char *utf8, i64 n, i64 index)
+{
+    enum { BLOCK = 4096 };
+    i64 at = 0;
+    for (; at + BLOCK <= n; at += BLOCK) {
+        int count = 0;
+        for (int k = 0; k < BLOCK; k++)
+            count += (signed char)utf8[at + k] >= -64;
+        if (count > index)
+            break;
+        index -= count;
+    }
+    for (; at < n; at++)
+        if ((signed char)utf8[at] >= -64 && !index--)
+            break;
+    return at;
+}
+
+/* Encodes text[start:stop] as encode_plain, from the UTF-8 that the whole str keeps. */
+static PyObject *call_encode_part(Call *self, PyObject *args)
+{
+    PyObject *text;
+    Py_ssize_t start, stop;
+    i64 n;
+    if (!PyArg_ParseTuple(args, "Unn", &text, &start, &stop))
+        return NULL;
+    if (start < 0 || stop < start)
+        return PyErr_Format(PyExc_ValueError, "start and stop do not fit");
+    const char *utf8 = utf8_of(text, &n);
+    if (!utf8)
+        Py_RETURN_NONE;
+    int is_ascii = PyUnicode_GetLength(text) == n;
+    i64 first = is_ascii ? (start < n ? start : n) : byte_of(utf8, n, start);
+    i64 last = is_ascii ? (stop < n ? stop : n) : first + byte_of(utf8 + first, n - first, stop - start);
+    return encode(self, utf8 + first, last - first, 1);
+}
 
 /* (ids, where each begins and stops in code points as int64 (n, 2), the number of its pre-token as int64 (n,),
    samples); None if only the engine knows them. See call_places.h. */
@@ -630,6 +681,8 @@ static PyMethodDef methods[] = {
      "encode(text) -> bytes of uint32 ids, special tokens included; None if only the engine knows them;\n"
      "(ids, holes, samples) if the engine is asked for parts of the text, or to compare words."},
     {"encode_plain", (PyCFunction)call_encode_plain, METH_O, "encode_plain(text): as encode, without special tokens."},
+    {"encode_part", (PyCFunction)call_encode_part, METH_VARARGS,
+     "encode_part(text, start, stop): as encode_plain of text[start:stop]."},
     {"encode_rows", (PyCFunction)call_encode_rows, METH_O,
      "encode_rows(texts) -> (ids, lengths, samples) of a tuple, without special tokens; length -1: see encode."},
     {"encode_places", (PyCFunction)call_encode_places, METH_O,

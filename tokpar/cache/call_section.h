@@ -57,7 +57,7 @@ typedef struct {
     int is_placing;
     Sample samples[MOST_SAMPLES];
     u8 sampled[SAMPLED_BYTES];
-    int sample_count, was_rejected;
+    int sample_count, was_rejected, home;
     i64 steps;
 } Scratch;
 

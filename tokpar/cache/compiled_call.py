@@ -11,7 +11,7 @@ import numpy as np
 
 from tokpar.arrays import IdArray, IntArray, SpanArray, concatenate_ids, frozen_ids, offsets_of
 from tokpar.cache.utf8_texts import Utf8Texts
-from tokpar.concatenation import parts_between, place_seams
+from tokpar.concatenation import Part, parts_between, place_seams
 from tokpar.errors import MismatchError
 from tokpar.foreign_errors import raise_foreign
 from tokpar.interfaces import CachedRows
@@ -103,15 +103,20 @@ class CompiledCall:
         """Returns what `encode` returns, and the seams at which the text was cut for `workers`
         threads."""
         cuts = self._cuts(text, min(workers, len(text) // LEAST_PART))
-        parts = [part.slice_of(text) for part in parts_between(cuts, len(text))]
-        rows, is_answered = self.rows(parts, workers)
-        if not all(is_answered):
+        parts = [*parts_between(cuts, len(text))]
+        rows = share(partial(self._encode_part, text), parts, workers)
+        known = [row for row in rows if row is not None]
+        if len(known) < len(parts):
             return None
         before, after = self._special
-        ids = (
-            rows.ids if not len(before) + len(after) else np.concatenate([before, rows.ids, after])
-        )
-        return frozen_ids(ids), [*place_seams(cuts, rows.offsets)]
+        offsets = offsets_of([len(row) for row in known])
+        return frozen_ids(np.concatenate([before, *known, after])), [*place_seams(cuts, offsets)]
+
+    def _encode_part(self, text: str, part: Part) -> IdArray | None:
+        found = self._call.encode_part(text, part.start + part.absorbed_chars, part.stop)
+        if type(found) is bytes:
+            return np.frombuffer(found, _IDS)
+        return None if found is None else self._fill_holes(part.slice_of(text), *found)
 
     def _cuts(self, text: str, count: int) -> list[Seam]:
         """Returns certified cuts that part a text into at most `count` parts of about one size."""
@@ -215,6 +220,9 @@ class _NoCall:
         return None
 
     encode_plain = encode_places = encode
+
+    def encode_part(self, text: str, start: int, stop: int) -> None:
+        return None
 
     def encode_rows(self, texts: Sequence[str]) -> tuple[bytes, bytes, list[Any]]:
         return b"", np.full(len(texts), -1, _LENGTHS).tobytes(), []

@@ -36,8 +36,9 @@ def accelerate_python(
 
 def _refuse_untrusted(tokenizer: Any) -> Any:
     """`tokenizer`, which from now on raises OptionError for `untrusted` instead of ignoring it."""
-    if not issubclass(type(tokenizer), _Refuses):
-        tokenizer.__class__ = _refusing_class(type(tokenizer))
+    own: Any = type(tokenizer)
+    if not issubclass(own, _Refuses):
+        tokenizer.__class__ = _refusing_class(own)
     return tokenizer
 
 
