@@ -32,12 +32,19 @@ from tests.benchmarks.texts import read_texts
 
 SOURCE = Path(tokpar.cache.__file__).parent / "call.c"
 STEPS = {
-    "reading the str": ["take_text", "utf8_of"],
+    "reading the str": ["take_text", "utf8_of", "byte_of"],
     "added tokens": ["find_token", "apply_flags", "encode_sentence"],
-    "known runs": ["run_end", "was_met", "encode_runs", "ends_segment", "encode_new_run"],
-    "cutting": ["sure_cuts", "encode_bytes", "encode_characters", "encode_words", "is_cut"],
+    "known runs": ["run_end", "run_at", "was_met", "fetch_run", "encode_runs", "ends_segment"],
+    "cutting": [
+        "sure_cuts",
+        "cuts_by_avx2",
+        "encode_bytes",
+        "encode_characters",
+        "encode_words",
+        "is_cut",
+    ],
     "machine": ["match_end", "pretoken_ends", "encode_segment", "is_normal"],
-    "lookup": ["key_of", "find_word", "encode_segments", "encode_group", "encode_word"],
+    "lookup": ["key_of", "find_word", "is_front", "encode_segments", "encode_group", "encode_word"],
     "copying ids": ["copy_ids", "take_out", "bytes_of"],
     "learning": ["put_word", "grow_words", "learn", "add_sample"],
     "merges": ["merge_word", "merge_short", "merge_long", "rank_of", "atoms_of", "pieces_of"],
