@@ -103,11 +103,16 @@ def test_eight_threads_have_the_serial_ids(name: str) -> None:
     assert [ids.tolist() for ids in found] == expected * 4
 
 
-def test_long_texts_are_encoded_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("keeps_utf8", [True, False])
+@pytest.mark.parametrize("more", ["", "naïve 中文 \U0001f600 "])
+def test_long_texts_are_encoded_in_parts(
+    more: str, keeps_utf8: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(compiled_call, "LEAST_PART", 50)
+    monkeypatch.setattr(compiled_call, "LONGEST_KEPT", 1 << 25 if keeps_utf8 else 0)
     encoder = tokpar.Encoder()
     encoder.prepare()
-    text = ENGLISH * 3
+    text = (more + ENGLISH) * 3
     call = encoder.tokenizer.later_call.call  # type: ignore[attr-defined]
     expected = encoder.tokenizer.encode(text).tolist()
     ids, seams = call.encode_long(text, 5)
