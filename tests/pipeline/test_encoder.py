@@ -6,9 +6,7 @@ import gc
 import pickle
 import threading
 import weakref
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -242,13 +240,6 @@ def test_an_encoder_is_pickled_by_how_its_tokenizer_is_built(name: str) -> None:
     encoding = twin.encode(TEXT)
     assert encoding == encoder.encode(TEXT)
     assert encoding.report.chunks == encoder.encode(TEXT).report.chunks
-
-
-def test_an_encoder_reaches_another_process() -> None:
-    encoder = tokpar.Encoder(named_tokenizers()["cl100k_part"])
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        (count,) = pool.map(encoder.count, [TEXT])
-    assert count == encoder.count(TEXT)
 
 
 def test_an_encoder_that_cannot_be_pickled_says_what_to_pass() -> None:
