@@ -10,6 +10,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_to
 
 from tests.support.adversarial_texts import AdversarialTexts
 from tests.support.charsmaps import NMT_LIKE
+from tests.support.tokenizers_drawn import vanishes
 
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 
@@ -129,8 +130,9 @@ def drawn_tokenizer(rng: random.Random) -> Tokenizer:
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(row) if row else None
     for _ in range(rng.choice((0, 0, 1, 2))):
         content = rng.choice(("<s>", "a", "b ", "ab", " b", "▁a", ". a", "  ", " "))
-        flags = {flag: rng.random() < 0.25 for flag in FLAGS}
-        tokenizer.add_tokens([AddedToken(content, **flags)])
+        token = AddedToken(content, **{flag: rng.random() < 0.25 for flag in FLAGS})
+        if not vanishes(token, tokenizer):
+            tokenizer.add_tokens([token])
     return tokenizer
 
 
