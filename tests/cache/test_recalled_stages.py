@@ -25,6 +25,12 @@ pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 WORDS = ("a", "ab", "b", "aa", "a.", "1", "x'", "ba", "(a", "b)", "A")
 
 
+@pytest.fixture(autouse=True)
+def no_compiled_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would answer before what is remembered."""
+    monkeypatch.setattr(compiled_build.LaterCall, "_build", lambda *_: None)
+
+
 def spaced(rng: random.Random, known: float) -> str:
     """Words, and what is odd instead of some of them."""
     some = (rng.choice(WORDS) if rng.random() < known else TEXTS.draw(rng) for _ in range(30))
@@ -59,10 +65,7 @@ def test_drawn_rows_of_stages_are_remembered_with_the_engines_ids(seed: int) -> 
 
 @needs_kernel
 @pytest.mark.parametrize("name", sorted(SHAPES))
-def test_the_shapes_that_files_have_are_remembered(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(compiled_build.LaterCall, "_build", lambda *_: None)  # it would answer
+def test_the_shapes_that_files_have_are_remembered(name: str) -> None:
     rng, tokenizer = random.Random(name), Tokenizer.from_str(SHAPES[name].to_str())
     texts = [spaced(rng, odd) for odd in (1, 1, 0.95, 0.9, 0.8, 0.5)]
     divided = sum(require_recalled(tokenizer, [text]) for text in texts)
@@ -81,7 +84,7 @@ def licensed(tokenizer: Tokenizer, text: str, **witness: str) -> list[str]:
     return [finding.kind for finding in seam_findings(seams, text, facts)]
 
 
-GEMMA = SHAPES["gemma"]
+GEMMA = Tokenizer.from_str(SHAPES["gemma"].to_str())  # which no other test has loaded
 QUOTED = shaped(
     unigram(), [normalizers.Replace("'", "b"), TABLE], [pre_tokenizers.Metaspace("▁", "always")]
 )
