@@ -109,7 +109,7 @@ def test_long_texts_are_encoded_in_parts(
     more: str, keeps_utf8: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(compiled_call, "LEAST_PART", 50)
-    monkeypatch.setattr(compiled_call, "LONGEST_KEPT", 1 << 25 if keeps_utf8 else 0)
+    monkeypatch.setattr(compiled_call, "LONGEST_SHARED", 1 << 25 if keeps_utf8 else 0)
     encoder = tokpar.Encoder()
     encoder.prepare()
     text = (more + ENGLISH) * 3

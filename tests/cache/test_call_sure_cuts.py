@@ -160,7 +160,7 @@ def test_a_part_is_the_code_points_between_two_places(letters: str) -> None:
         assert ids_of(call.encode_part(text, start, stop)) == ids_of(
             call.encode_plain(text[start:stop])
         )
-    assert call.encode_part("a\ud800", 0, 1) is None
+    assert call.encode_part("a\ud800", 0, 1) is None  # the whole text has no UTF-8
     for start, stop in ((-1, 1), (2, 1)):
         with pytest.raises(ValueError, match="start and stop do not fit"):
             call.encode_part(text, start, stop)

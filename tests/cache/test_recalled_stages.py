@@ -27,7 +27,7 @@ WORDS = ("a", "ab", "b", "aa", "a.", "1", "x'", "ba", "(a", "b)", "A")
 
 @pytest.fixture(autouse=True)
 def no_compiled_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would answer before what is remembered."""
+    """A compiled call would answer, and what is remembered would not be asked."""
     monkeypatch.setattr(compiled_build.LaterCall, "_build", lambda *_: None)
 
 

@@ -13,7 +13,7 @@ from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 
 import tokpar
 from tests.support.stages_drawn import drawn_tokenizer
-from tests.support.tokenizers_drawn import vanishes
+from tests.support.tokenizers_drawn import may_never_end
 
 ERRORS = (tokpar.OptionError, tokpar.ControlTokenError, tokpar.EngineError)
 SPECIALS = ("<|start|>", "<|end|>", "<|user|>")
@@ -32,7 +32,7 @@ def chat_tokenizer(rng: random.Random) -> tuple[Tokenizer, list[str]]:
         flags = {flag: rng.random() < 0.2 for flag in FLAGS}
         late = rng.random() < 0.2
         token = AddedToken(content, special=rng.random() < 0.6, normalized=late, **flags)
-        if not vanishes(token, own):
+        if not may_never_end(token, own):
             own.add_tokens([token])
     return own, [token.content for token in own.get_added_tokens_decoder().values()]
 

@@ -10,7 +10,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_to
 
 from tests.support.adversarial_texts import AdversarialTexts
 from tests.support.charsmaps import NMT_LIKE
-from tests.support.tokenizers_drawn import vanishes
+from tests.support.tokenizers_drawn import may_never_end
 
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 
@@ -131,7 +131,7 @@ def drawn_tokenizer(rng: random.Random) -> Tokenizer:
     for _ in range(rng.choice((0, 0, 1, 2))):
         content = rng.choice(("<s>", "a", "b ", "ab", " b", "▁a", ". a", "  ", " "))
         token = AddedToken(content, **{flag: rng.random() < 0.25 for flag in FLAGS})
-        if not vanishes(token, tokenizer):
+        if not may_never_end(token, tokenizer):
             tokenizer.add_tokens([token])
     return tokenizer
 

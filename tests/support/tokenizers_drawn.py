@@ -346,11 +346,16 @@ def merged_tokens(merges: Sequence[tuple[str, str]]) -> list[str]:
 def vanishes(token: Added | AddedToken, tokenizer: Tokenizer) -> bool:
     """The normalizer leaves nothing of a token that is searched in the normalized text.
 
-    tokenizers 0.23 then finds it everywhere; with lstrip or rstrip its own call may never end and
-    take all memory, so there is nothing to be equal to.
+    tokenizers 0.23 then finds it everywhere; with rstrip its own call never ends and takes all
+    memory, so there is nothing to be equal to.
     """
     normalized = token.normalized and tokenizer.normalizer is not None
     return normalized and not tokenizer.normalizer.normalize_str(token.content)
+
+
+def may_never_end(token: Added | AddedToken, tokenizer: Tokenizer) -> bool:
+    """A token that vanishes and strips: the engine's own call may take all memory."""
+    return (token.lstrip or token.rstrip) and vanishes(token, tokenizer)
 
 
 def add_extras(tokenizer: Tokenizer, extras: Extras) -> Tokenizer:

@@ -14,9 +14,11 @@ typedef struct {
     const u32 *made;
 } Merges;
 
+static inline u64 hash_of(u64 key) { return key * 0x9E3779B97F4A7C15u; }
+
 static inline u32 rank_of(const Merges *m, u32 left, u32 right)
 {
-    u64 key = (u64)left << 21 | right, hash = key * 0x9E3779B97F4A7C15u;
+    u64 key = (u64)left << 21 | right, hash = hash_of(key);
     if (!(m->may_be[hash >> 48] >> (hash >> 42 & 63) & 1))
         return NONE;
     for (u64 at = hash >> m->shift;; at = (at + 1) & m->mask) {
@@ -30,7 +32,7 @@ static inline u32 rank_of(const Merges *m, u32 left, u32 right)
 
 static inline void fetch_rank(const Merges *m, u32 left, u32 right)
 {
-    u64 hash = ((u64)left << 21 | right) * 0x9E3779B97F4A7C15u;
+    u64 hash = hash_of((u64)left << 21 | right);
     FETCH(m->may_be + (hash >> 48));
     FETCH(m->pairs + (hash >> m->shift));
 }

@@ -197,13 +197,17 @@ static inline void fetch_word(const Tables *t, const Scratch *s, Key key)
         FETCH(s->learned.slot + (key.hash & s->learned.mask));
 }
 
-static inline void add_to_group(const Tables *t, const Scratch *s, Group *g, i64 start, i64 stop)
+static inline Key add_key(Group *g, i64 start, i64 stop)
 {
     int k = g->count++;
     g->start[k] = (int32_t)start;
     g->size[k] = (int32_t)(stop - start);
-    g->key[k] = key_of(g->p + start, stop - start);
-    fetch_word(t, s, g->key[k]);
+    return g->key[k] = key_of(g->p + start, stop - start);
+}
+
+static inline void add_to_group(const Tables *t, const Scratch *s, Group *g, i64 start, i64 stop)
+{
+    fetch_word(t, s, add_key(g, start, stop));
 }
 
 static i64 encode_group(const Tables *t, Scratch *s, Group *g, int is_alone, i64 count)
@@ -299,14 +303,10 @@ static i64 encode_segments(const Tables *t, Scratch *s, Group *g, i64 count)
     return count;
 }
 
-static inline void add_segment(const Tables *t, const Scratch *s, Group *g, i64 start, i64 stop)
+static inline void add_segment(const Scratch *s, Group *g, i64 start, i64 stop)
 {
     if (stop - start <= LONGEST_SEGMENT) {
-        int k = g->count++;
-        g->start[k] = (int32_t)start;
-        g->size[k] = (int32_t)(stop - start);
-        g->key[k] = key_of(g->p + start, stop - start);
-        FETCH(front_of(s, g->key[k]));
+        FETCH(front_of(s, add_key(g, start, stop)));
         return;
     }
     g->start[g->count] = (int32_t)start;
@@ -335,13 +335,13 @@ static i64 encode_bytes(const Tables *t, Scratch *s, u8 *p, i64 start, i64 stop,
             i64 cut = at + LOWEST_BIT(cuts);
             if (may_compose(t, p, cut))
                 continue;
-            add_segment(t, s, &g, start, cut);
+            add_segment(s, &g, start, cut);
             start = cut;
             if (g.count == GROUP && (count = encode_segments(t, s, &g, count)) < 0)
                 return count;
         }
     }
-    add_segment(t, s, &g, start, stop);
+    add_segment(s, &g, start, stop);
     return encode_segments(t, s, &g, count);
 }
 

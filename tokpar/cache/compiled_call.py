@@ -26,7 +26,7 @@ FindCut = Callable[[str, int], Seam | None]
 """Returns the first certified cut of a text from a code point on, or None."""
 LEAST_PART = 1 << 15
 """Code points of a part of a text or batch that a thread encodes."""
-LONGEST_KEPT = 1 << 25
+LONGEST_SHARED = 1 << 25
 """Code points of a text up to which its str may keep its UTF-8, which the threads share."""
 MOST_HOLES, LONGEST_HOLE = 1 << 12, 1 << 10
 """Of so many parts of texts, of at most so many bytes, the engine's ids are kept."""
@@ -115,7 +115,7 @@ class CompiledCall:
         return frozen_ids(np.concatenate([before, *known, after])), [*place_seams(cuts, offsets)]
 
     def _encode_part(self, text: str, part: Part) -> IdArray | None:
-        if len(text) > LONGEST_KEPT:
+        if len(text) > LONGEST_SHARED:
             return self.encode_plain(part.slice_of(text))
         found = self._call.encode_part(text, part.start + part.absorbed_chars, part.stop)
         if type(found) is bytes:

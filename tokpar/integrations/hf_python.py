@@ -50,7 +50,7 @@ class _Refuses:
 def _refusing_class(base: Any) -> type:
     """The subclass of `base`, with its name, that cannot encode untrusted text and says so."""
 
-    class RefusingTokenizer(base, _Refuses):  # type: ignore[misc]
+    class RefusingTokenizer(base, _Refuses):  # type: ignore[misc]  # known at run time
         __doc__ = base.__doc__
 
         def __call__(self, *args: Any, untrusted: object = None, **kwargs: Any) -> Any:
