@@ -125,6 +125,16 @@ def test_long_texts_are_encoded_in_parts(
     assert all(flags)
 
 
+def test_a_part_begins_behind_what_its_cut_absorbs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The prefix that the tokenizer puts before every text stands for that space (theorem 6.4)."""
+    monkeypatch.setattr(compiled_call, "LEAST_PART", 50)
+    adapter: Any = tokpar.load(named_tokenizers()["llama_style"])
+    call = adapter.later_call.wait()
+    ids, seams = call.encode_long(ENGLISH, 5)
+    assert [seam.absorbed for seam in seams] == [1] * 4
+    assert call.without_special(ids).tolist() == adapter.encode(ENGLISH).tolist()
+
+
 def test_a_call_that_the_engine_contradicts_at_load_is_not_used(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
