@@ -87,7 +87,7 @@ class ByteRuns:
         if not state:
             return ""
         pending, chain, count = state
-        return REPLACEMENT * count if pending else "".join(_unchained(chain))
+        return REPLACEMENT * count if pending else "".join(_chain_items(chain))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class OwnDecode:
 
     def finish(self, state: State) -> str:
         try:
-            return self.decode(_unchained(state))
+            return self.decode(_chain_items(state))
         except BaseException as error:
             if isinstance(error, Exception) or is_foreign(error):
                 raise
@@ -304,7 +304,7 @@ def comes_again(state: State) -> bool:
     return not isinstance(state, tuple) or (len(state) == 3 and state[2] <= _SHORT_RUN)
 
 
-def _unchained(chain: State) -> list[Any]:
+def _chain_items(chain: State) -> list[Any]:
     """Returns what a chain (chain before, last) holds, first to last."""
     found = []
     while chain is not None:
