@@ -1,0 +1,354 @@
+(** A cut inside a segment, through the stages of a pipeline: Theorem 50, with the absorbed prefix of
+    Theorem 6.4, as a checker of the two characters beside the cut. proofs/theorem-50.md and
+    theorem-6.4.md. *)
+From Coq Require Import List Arith Lia Bool NArith.
+From Tokpar Require Import Merging Seams Vocabulary PreTokens Patterns PatternPairs Pairs Ids Pipeline.
+Import ListNotations.
+
+(** The two characters beside the cut of a text into L and R. *)
+Definition beside (L R : text) (a b : N) : Prop :=
+  (exists l, L = l ++ [a]) /\ (exists r, R = b :: r).
+
+Definition last_char (w : text) : option N := hd_error (rev w).
+
+Lemma last_char_spec w a : last_char w = Some a -> exists l, w = l ++ [a].
+Proof.
+  unfold last_char. intros h. destruct w as [|x w] using rev_ind; [easy|].
+  rewrite rev_app_distr in h. injection h as <-. now exists w.
+Qed.
+
+Lemma hd_error_spec (w : text) b : hd_error w = Some b -> exists r, w = b :: r.
+Proof. destruct w as [|x w]; [easy|]. intros h. injection h as ->. now exists w. Qed.
+
+(** ** Normalizers *)
+
+(** What stands beside the cut behind a stage, if both sides keep their text there. *)
+Definition through (s : stage) (a b : N) : option (N * N) :=
+  match s with
+  | Each table =>
+      match last_char (replaced table a), hd_error (replaced table b) with
+      | Some x, Some y => Some (x, y)
+      | _, _ => None
+      end
+  | Prepend _ => None
+  | Sign sign _ => if (b =? sign)%N then Some (a, b) else None
+  end.
+Fixpoint through_all (stages : list stage) (a b : N) : option (N * N) :=
+  match stages with
+  | [] => Some (a, b)
+  | s :: stages' => match through s a b with Some (x, y) => through_all stages' x y | None => None end
+  end.
+
+Lemma stage_text_each first table G : stage_text first (Each table) G = flat_map (replaced table) G.
+Proof. now destruct G. Qed.
+
+Lemma through_apart s a b x y L R first : through s a b = Some (x, y) -> beside L R a b ->
+  stage_text first s (L ++ R) = stage_text first s L ++ stage_text true s R /\
+  beside (stage_text first s L) (stage_text true s R) x y /\
+  stage_text false s R = stage_text true s R.
+Proof.
+  intros h [[l ->] [r ->]]. destruct s as [table|front|sign only]; [|easy|].
+  - simpl in h. rewrite !stage_text_each, !flat_map_app. split; [easy|]. split; [|easy].
+    destruct (last_char (replaced table a)) as [x'|] eqn:el; [|easy].
+    destruct (hd_error (replaced table b)) as [y'|] eqn:er; [|easy]. injection h as -> ->.
+    apply last_char_spec in el as [u el]. apply hd_error_spec in er as [v er].
+    split.
+    + exists (flat_map (replaced table) l ++ u). simpl. rewrite app_nil_r, el. apply app_assoc.
+    + exists (v ++ flat_map (replaced table) r). simpl. now rewrite er.
+  - simpl in h. destruct (b =? sign)%N eqn:e; [|easy]. injection h as <- <-.
+    assert (forall f, stage_text f (Sign sign only) (b :: r) = b :: r) as same.
+    { intros f. simpl. now rewrite e. }
+    rewrite !same. split; [|split; [|easy]].
+    + destruct l as [|c l]; simpl; now destruct ((_ =? sign)%N || _).
+    + split; [|now exists r]. destruct l as [|c l]; simpl; destruct ((_ =? sign)%N || _).
+      * now exists [].
+      * now exists [sign].
+      * now exists (c :: l).
+      * now exists (sign :: c :: l).
+Qed.
+
+(** The normalizer is apart at the cut: N(LR) = N(L) N(R), wherever L and R begin. *)
+Theorem stages_apart : forall (stages : list stage) (a b x y : N) (L R : text) (first : bool),
+  through_all stages a b = Some (x, y) -> beside L R a b ->
+  stages_text first stages (L ++ R) = stages_text first stages L ++ stages_text true stages R /\
+  beside (stages_text first stages L) (stages_text true stages R) x y /\
+  stages_text false stages R = stages_text true stages R.
+Proof.
+  induction stages as [|s stages IH]; intros a b x y L R first h sides.
+  - injection h as <- <-. easy.
+  - simpl in h. destruct (through s a b) as [[x' y']|] eqn:e; [|easy].
+    destruct (through_apart s a b x' y' L R first e sides) as (e1 & sides' & e2).
+    unfold stages_text in *. simpl. rewrite e1, e2. now apply (IH x' y').
+Qed.
+
+(** The stages of 6.4: a text put in front, then characters one by one, which make the same of the
+    front and of the space before R. That space is left out: R's own front stands for it. *)
+Definition is_each (s : stage) : bool := match s with Each _ => true | _ => false end.
+Definition same_text (u v : text) : bool := if list_eq_dec N.eq_dec u v then true else false.
+
+Definition absorbed (stages : list stage) (a b : N) : option (N * N) :=
+  match stages with
+  | Prepend front :: rest =>
+      let each := stages_text true rest in
+      if forallb is_each rest && same_text (each front) (each [b])
+      then match last_char (each [a]), hd_error (each front) with
+           | Some x, Some y => Some (x, y)
+           | _, _ => None
+           end
+      else None
+  | _ => None
+  end.
+
+Lemma each_app stages first second L R : forallb is_each stages = true ->
+  stages_text first stages (L ++ R) = stages_text first stages L ++ stages_text second stages R.
+Proof.
+  unfold stages_text. revert L R. induction stages as [|[table| |] stages IH]; intros L R h; try easy.
+  cbn [fold_left]. rewrite !stage_text_each, flat_map_app. now apply IH.
+Qed.
+
+(** Theorem 6.4, what the normalizer does: N(L space R) = N(L) N(R). *)
+Theorem stages_absorb : forall (stages : list stage) (a b x y : N) (L R : text) (first : bool),
+  absorbed stages a b = Some (x, y) -> (exists l, L = l ++ [a]) -> R <> [] ->
+  stages_text first stages (L ++ b :: R) = stages_text first stages L ++ stages_text true stages R /\
+  beside (stages_text first stages L) (stages_text true stages R) x y /\
+  stages_text false stages R = stages_text true stages R.
+Proof.
+  intros stages a b x y L R first h [l ->] ne.
+  destruct stages as [|[|front|] stages]; try easy. simpl in h.
+  destruct (forallb is_each stages) eqn:e; [|easy]. simpl in h.
+  unfold same_text in h. destruct (list_eq_dec N.eq_dec _ _) as [es|]; [|easy].
+  destruct (last_char (stages_text true stages [a])) as [x'|] eqn:el; [|easy].
+  destruct (hd_error (stages_text true stages front)) as [y'|] eqn:er; [|easy]. injection h as -> ->.
+  apply last_char_spec in el as [u el]. apply hd_error_spec in er as [v er].
+  assert (forall f G, G <> [] ->
+    stages_text f (Prepend front :: stages) G = stages_text true stages front ++ stages_text true stages G)
+    as put.
+  { intros f G h. unfold stages_text. simpl. destruct G; [easy|].
+    change (stages_text f stages (front ++ n :: G) = stages_text true stages front ++ stages_text true stages (n :: G)).
+    rewrite <- (each_app stages true true front (n :: G) e).
+    rewrite <- (app_nil_r (front ++ n :: G)), (each_app stages f true _ [] e).
+    symmetry. rewrite (each_app stages true true _ [] e). f_equal.
+    clear - e. generalize (front ++ n :: G). induction stages as [|[| |] stages IH]; intros w; try easy.
+    unfold stages_text in *. cbn [fold_left] in *. rewrite !stage_text_each. now apply IH. }
+  rewrite !put by (easy || now destruct l). split; [|split; [|easy]].
+  - rewrite (each_app stages true true (l ++ [a]) (b :: R) e), <- app_assoc. do 2 f_equal.
+    now rewrite es, <- (each_app stages true true [b] R e).
+  - split.
+    + rewrite (each_app stages true true l [a] e), el. eexists. now rewrite !app_assoc.
+    + rewrite er. simpl. eauto.
+Qed.
+
+(** ** Pre-tokenizers *)
+
+(** How the pieces of LR lie to those of L and of R. *)
+Definition cut_apart (whole left right : list text) : Prop := whole = left ++ right.
+Definition joined (a b : N) (whole left right : list text) : Prop := exists l u v r,
+  left = l ++ [u] /\ right = v :: r /\ whole = l ++ [u ++ v] ++ r /\ beside u v a b.
+
+(** Whether a split cuts at the two characters (Some true), only fails to cut (Some false), or is not
+    known to do either. What is removed on both sides is parted. *)
+Definition split_at (s : split) (a b : N) : option bool :=
+  match s with
+  | Pattern _ => None
+  | _ => Some (split_parts s a b || negb (split_keeps s [a]))
+  end.
+
+Lemma pair_pieces_whole A (parts : A -> A -> bool) l r x y : parts x y = false ->
+  exists l' u v r', pair_pieces A parts (l ++ [x]) = l' ++ [u ++ [x]] /\
+    pair_pieces A parts (y :: r) = (y :: v) :: r' /\
+    pair_pieces A parts (l ++ x :: y :: r) = l' ++ [(u ++ [x]) ++ y :: v] ++ r'.
+Proof.
+  intros h. destruct (pair_pieces_some A parts y r) as (v & r' & er).
+  induction l as [|c l (l' & u & v' & r'' & e1 & e2 & e3)].
+  - exists [], [], v, r'. split; [easy|]. split; [easy|].
+    cbn [app]. rewrite pair_pieces_cons, h, er. easy.
+  - rewrite er in e2. injection e2 as <- <-.
+    destruct (match l with [] => (x, []) | d :: l0 => (d, l0 ++ [x]) end) as [d w] eqn:ed.
+    assert (l ++ [x] = d :: w) as el by (destruct l; injection ed as <- <-; easy).
+    assert (exists w', l ++ x :: y :: r = d :: w') as [w' ew].
+    { destruct l; injection ed as <- <-; simpl; eauto. }
+    cbn [app]. rewrite el in *. rewrite ew in *. rewrite !pair_pieces_cons, e1, e3.
+    destruct (parts c d).
+    + exists ([c] :: l'), u, v, r'. easy.
+    + destruct l' as [|p l']; simpl.
+      * exists [], (c :: u), v, r'. easy.
+      * exists ((c :: p) :: l'), u, v, r'. easy.
+Qed.
+
+(** All characters of a piece are alike, if neighbours that are not parted are. *)
+Lemma pair_pieces_alike A (parts : A -> A -> bool) (f : A -> bool) :
+  (forall x y, parts x y = false -> f x = f y) ->
+  forall S p, In p (pair_pieces A parts S) -> forall c d, In c p -> In d p -> f c = f d.
+Proof.
+  intros alike S. induction S as [|x [|y S] IH]; [easy| |].
+  - intros p [<-|[]] c d [<-|[]] [<-|[]]. easy.
+  - rewrite pair_pieces_cons. destruct (parts x y) eqn:e.
+    + intros p [<-|i]; [|now apply IH]. intros c d [<-|[]] [<-|[]]. easy.
+    + destruct (pair_pieces_some A parts y S) as (w & ws & ep). rewrite ep in *. simpl.
+      intros p [<-|i]; [|apply IH; now right].
+      assert (forall c, In c (y :: w) -> f x = f c) as h.
+      { intros c i. rewrite (alike x y e). apply (IH (y :: w)); [now left|now left|easy]. }
+      intros c d [<-|ic] [<-|id]; [easy|now apply h|symmetry; now apply h|].
+      apply (IH (y :: w)); [now left|easy|easy].
+Qed.
+
+Section Splits.
+Variable symbol : N -> nat.
+Notation split_pieces := (split_pieces symbol).
+Notation row_pieces := (row_pieces symbol).
+
+Definition is_pattern (s : split) : bool := match s with Pattern _ => true | _ => false end.
+
+Lemma keeps_first s a w : split_keeps s (a :: w) = split_keeps s [a].
+Proof. now destruct s as [| |c []]. Qed.
+
+Lemma keeps_alike s x y : is_pattern s = false -> split_parts s x y = false ->
+  split_keeps s [x] = split_keeps s [y].
+Proof.
+  destruct s as [t|alone removed|c how]; [easy| |]; intros _ h; simpl in *.
+  - apply orb_false_elim in h as [_ h]. now apply xorb_eq in h as ->.
+  - destruct how; simpl in *; try easy. apply orb_false_elim in h as [-> ->]. easy.
+Qed.
+
+Lemma split_pair_pieces s G : is_pattern s = false ->
+  split_pieces s G = filter (split_keeps s) (pair_pieces N (split_parts s) G).
+Proof. now destruct s. Qed.
+
+Lemma last_kept s w x S : is_pattern s = false -> In (w ++ [x]) (pair_pieces N (split_parts s) S) ->
+  split_keeps s (w ++ [x]) = split_keeps s [x].
+Proof.
+  intros h i. destruct w as [|c w]; [easy|]. simpl. rewrite keeps_first.
+  apply (pair_pieces_alike N (split_parts s) (fun c => split_keeps s [c])
+           (fun x y => keeps_alike s x y h) S _ i); [now left|].
+  apply in_or_app. right. now left.
+Qed.
+
+(** One split does what [split_at] says. *)
+Theorem split_at_spec : forall (s : split) (a b : N) (L R : text) (cuts : bool),
+  split_at s a b = Some cuts -> beside L R a b ->
+  (if cuts then cut_apart else joined a b)
+    (split_pieces s (L ++ R)) (split_pieces s L) (split_pieces s R).
+Proof.
+  intros s a b L R cuts h [[l ->] [r ->]].
+  assert (is_pattern s = false) as np by now destruct s.
+  assert (split_parts s a b || negb (split_keeps s [a]) = cuts) as <-
+    by (destruct s; [easy| |]; now injection h).
+  rewrite !split_pair_pieces by easy. rewrite <- app_assoc. cbn [app].
+  destruct (split_parts s a b) eqn:p; cbn [orb].
+  - unfold cut_apart. now rewrite pairs_part, filter_app.
+  - destruct (pair_pieces_whole N (split_parts s) l r a b p) as (l' & u & v & r' & e1 & e2 & e3).
+    assert (split_keeps s (u ++ [a]) = split_keeps s [a]) as k1.
+    { apply (last_kept s u a (l ++ [a]) np). rewrite e1. apply in_elt. }
+    assert (split_keeps s ((u ++ [a]) ++ b :: v) = split_keeps s [a]) as k2.
+    { rewrite <- k1. destruct u as [|c u]; simpl; rewrite !keeps_first; [easy|].
+      now rewrite (keeps_first s c (u ++ [a])). }
+    assert (split_keeps s (b :: v) = split_keeps s [a]) as k3.
+    { rewrite keeps_first. symmetry. now apply keeps_alike. }
+    rewrite e1, e2, e3, !filter_app. cbn [filter]. rewrite k1, k2, k3. destruct (split_keeps s [a]); simpl.
+    + exists (filter (split_keeps s) l'), (u ++ [a]), (b :: v), (filter (split_keeps s) r').
+      repeat split; eauto.
+    + unfold cut_apart. now rewrite app_nil_r.
+Qed.
+
+(** The row of splits: whether one of them cuts, and each before it only fails to. *)
+Fixpoint row_at (row : list split) (a b : N) : option bool :=
+  match row with
+  | [] => Some false
+  | s :: row' =>
+      match split_at s a b with
+      | Some true => Some true
+      | Some false => row_at row' a b
+      | None => None
+      end
+  end.
+
+Definition row_from (row : list split) (pieces : list text) : list text :=
+  fold_left (fun pieces s => flat_map (split_pieces s) pieces) row pieces.
+
+Lemma row_from_app row l r : row_from row (l ++ r) = row_from row l ++ row_from row r.
+Proof.
+  revert l r. induction row as [|s row IH]; intros l r; [easy|].
+  unfold row_from in *. simpl. now rewrite flat_map_app.
+Qed.
+
+Lemma row_from_joined row a b cuts l u v r : row_at row a b = Some cuts -> beside u v a b ->
+  (if cuts then cut_apart else joined a b)
+    (row_from row (l ++ [u ++ v] ++ r)) (row_from row (l ++ [u])) (row_from row (v :: r)).
+Proof.
+  revert l u v r. induction row as [|s row IH]; intros l u v r h sides.
+  - injection h as <-. now exists l, u, v, r.
+  - simpl in h. destruct (split_at s a b) as [c|] eqn:e; [|easy].
+    pose proof (split_at_spec s a b u v c e sides) as d.
+    unfold row_from. simpl. rewrite !flat_map_app. simpl. rewrite app_nil_r. destruct c.
+    + injection h as <-. rewrite d. unfold cut_apart. fold (row_from row).
+      change (row_from row (flat_map (split_pieces s) l ++ (split_pieces s u ++ split_pieces s v) ++ flat_map (split_pieces s) r) =
+              row_from row (flat_map (split_pieces s) l ++ split_pieces s u) ++ row_from row (split_pieces s v ++ flat_map (split_pieces s) r)).
+      now rewrite !row_from_app, !app_assoc.
+    + destruct d as (l' & u' & v' & r' & -> & -> & -> & sides').
+      specialize (IH (flat_map (split_pieces s) l ++ l') u' v' (r' ++ flat_map (split_pieces s) r) h sides').
+      rewrite <- !app_assoc in *. exact IH.
+Qed.
+
+(** The stages of a pre-tokenizer, (b) of Theorem 50: pieces apart, or one piece of both. *)
+Theorem row_at_spec : forall (row : list split) (a b : N) (L R : text) (cuts : bool),
+  row_at row a b = Some cuts -> beside L R a b ->
+  (if cuts then cut_apart else joined a b) (row_pieces row (L ++ R)) (row_pieces row L) (row_pieces row R).
+Proof.
+  intros row a b L R cuts h sides. pose proof (row_from_joined row a b cuts [] L R [] h sides) as d.
+  destruct sides as [[l ->] [r ->]]. unfold row_pieces. simpl.
+  replace (non_empty ((l ++ [a]) ++ b :: r)) with true by now destruct l.
+  replace (non_empty (l ++ [a])) with true by now destruct l. exact d.
+Qed.
+End Splits.
+
+(** ** The model *)
+
+(** No merge makes a token with the two atoms side by side. *)
+Fixpoint has_pair (x y : nat) (t : list nat) : bool :=
+  match t with
+  | u :: (v :: _) as t' => (u =? x) && (v =? y) || has_pair x y t'
+  | _ => false
+  end.
+Definition last_atom (w : list nat) : option nat := hd_error (rev w).
+Definition model_parts (m : bpe) (a b : N) : bool :=
+  negb (whole_piece m) &&
+  match last_atom (atoms_of m a), hd_error (atoms_of m b) with
+  | Some x, Some y => forallb (fun '(u, v) => negb (has_pair x y (u ++ v))) (merges m)
+  | _, _ => false
+  end.
+
+Lemma has_pair_inside x y u v : has_pair x y (u ++ x :: y :: v) = true.
+Proof.
+  induction u as [|a u IH]; [simpl; now rewrite !Nat.eqb_refl|].
+  cbn [app]. destruct (u ++ x :: y :: v) as [|b w]; [easy|].
+  change ((a =? x) && (b =? y) || has_pair x y (b :: w) = true). rewrite IH. apply orb_true_r.
+Qed.
+
+(** Lemma 24 and Lemma 4: the ids of a piece are those of its two parts. *)
+Theorem model_apart : forall (m : bpe) (a b : N) (u v : text),
+  model_parts m a b = true -> beside u v a b -> bpe_ids m (u ++ v) = bpe_ids m u ++ bpe_ids m v.
+Proof.
+  intros m a b u v h [[l ->] [r ->]]. apply andb_prop in h as [w h]. apply negb_true_iff in w.
+  unfold last_atom in h. destruct (hd_error (rev (atoms_of m a))) as [x|] eqn:el; [|easy].
+  destruct (hd_error (atoms_of m b)) as [y|] eqn:er; [|easy]. rewrite forallb_forall in h.
+  unfold bpe_ids, encode_piece. rewrite w, flat_map_app, <- map_app. f_equal.
+  rewrite flat_map_app. cbn [flat_map]. rewrite app_nil_r.
+  assert (exists q, atoms_of m a = q ++ [x]) as [q ->].
+  { destruct (atoms_of m a) as [|z q] using rev_ind; [easy|].
+    rewrite rev_app_distr in el. injection el as ->. eauto. }
+  destruct (atoms_of m b) as [|y' s]; [easy|]. injection er as ->.
+  set (L := flat_map (atoms_of m) l ++ q). cbn [app].
+  set (R := s ++ flat_map (atoms_of m) r).
+  rewrite app_assoc. fold L.
+  set (V := fun t : list nat => has_pair x y t = false).
+  assert (length (L ++ [x]) = length L + 1) as n by (rewrite app_length; easy).
+  assert ((L ++ [x]) ++ y :: R = L ++ x :: y :: R) as e by now rewrite <- app_assoc.
+  rewrite (lemma_24_vocabulary nat V (by_pairs (merges m)) ((L ++ [x]) ++ y :: R) (length L + 1)).
+  - now rewrite <- n, firstn_app, skipn_app, Nat.sub_diag, firstn_all, skipn_all, app_nil_r.
+  - easy.
+  - intros u v p e'. unfold V. apply place_some in e' as ([u' v'] & i & e'). simpl in e'.
+    apply andb_prop in e' as [e1 e2]. apply same_spec in e1 as ->, e2 as ->.
+    specialize (h _ i). now apply negb_true_iff in h.
+  - rewrite e, app_length. simpl. lia.
+  - rewrite e. apply lemma_24_pair. unfold V. intros u v. now rewrite has_pair_inside.
+Qed.
