@@ -396,7 +396,7 @@ Record word_facts : Type := {
   kinds_of : N -> kind * list N
 }.
 
-Definition token_id (V : list (list N * N)) (t : list N) : option N :=
+Definition id_of_token (V : list (list N * N)) (t : list N) : option N :=
   option_map snd (find (fun e => if list_eq_dec N.eq_dec (fst e) t then true else false) V).
 Definition longest_token (V : list (list N * N)) : nat :=
   fold_right (fun e n => Nat.max (length (fst e)) n) 0 V.
@@ -407,14 +407,14 @@ Variable f : word_facts.
 (** The pre-tokenizer, the model, and the ids of a text: T. *)
 Definition words_of (S : list N) : list (list N) := bert_words (white_of f) (isolated_of f) S.
 Definition ids_of_word : list N -> list N :=
-  word_ids (token_id (tokens_of f)) (word_prefix f) (word_limit f) (unknown_id f).
+  word_ids (id_of_token (tokens_of f)) (word_prefix f) (word_limit f) (unknown_id f).
 Definition wordpiece_ids (S : list N) : list N :=
   concat (map ids_of_word (words_of (flat_map (normal_of f) S))).
 
 (** Level model: all characters are known, and the ids are the rows of the words. *)
 Definition check_wordpiece (S : list N) (ids : list N) : bool :=
   forallb (known (kinds_of f)) S &&
-  rows_ok (checker_row (token_id (tokens_of f)) (word_prefix f) (word_limit f) (unknown_id f)
+  rows_ok (checker_row (id_of_token (tokens_of f)) (word_prefix f) (word_limit f) (unknown_id f)
              (longest_token (tokens_of f)))
           (kind_words (kinds_of f) S) ids.
 
@@ -423,9 +423,9 @@ Definition table_right (S : list N) : Prop := forall c, In c S -> known (kinds_o
   fits N.eq_dec (white_of f) (isolated_of f) (normal_of f) (kinds_of f) c = true.
 
 Lemma token_short t i :
-  token_id (tokens_of f) t = Some i -> length t <= longest_token (tokens_of f).
+  id_of_token (tokens_of f) t = Some i -> length t <= longest_token (tokens_of f).
 Proof.
-  unfold token_id. destruct (find _ (tokens_of f)) as [[u n]|] eqn:e; [|easy]. intros _.
+  unfold id_of_token. destruct (find _ (tokens_of f)) as [[u n]|] eqn:e; [|easy]. intros _.
   apply find_some in e as [h e]. simpl in e. destruct (list_eq_dec N.eq_dec u t) as [<-|]; [|easy].
   induction (tokens_of f) as [|[v k] V IH]; [easy|]. simpl. destruct h as [h|h].
   - injection h as -> _. lia.
