@@ -262,42 +262,23 @@ Fixpoint row_at (row : list split) (a b : N) : option bool :=
       end
   end.
 
-Definition row_from (row : list split) (pieces : list text) : list text :=
-  fold_left (fun pieces s => flat_map (split_pieces s) pieces) row pieces.
-
-Lemma row_from_app row l r : row_from row (l ++ r) = row_from row l ++ row_from row r.
-Proof.
-  revert l r. induction row as [|s row IH]; intros l r; [easy|].
-  unfold row_from in *. simpl. now rewrite flat_map_app.
-Qed.
-
-Lemma row_from_joined row a b cuts l u v r : row_at row a b = Some cuts -> beside u v a b ->
-  (if cuts then cut_apart else joined a b)
-    (row_from row (l ++ [u ++ v] ++ r)) (row_from row (l ++ [u])) (row_from row (v :: r)).
-Proof.
-  revert l u v r. induction row as [|s row IH]; intros l u v r h sides.
-  - injection h as <-. now exists l, u, v, r.
-  - simpl in h. destruct (split_at s a b) as [c|] eqn:e; [|easy].
-    pose proof (split_at_spec s a b u v c e sides) as d.
-    unfold row_from. simpl. rewrite !flat_map_app. simpl. rewrite app_nil_r. destruct c.
-    + injection h as <-. rewrite d. unfold cut_apart. fold (row_from row).
-      change (row_from row (flat_map (split_pieces s) l ++ (split_pieces s u ++ split_pieces s v) ++ flat_map (split_pieces s) r) =
-              row_from row (flat_map (split_pieces s) l ++ split_pieces s u) ++ row_from row (split_pieces s v ++ flat_map (split_pieces s) r)).
-      now rewrite !row_from_app, !app_assoc.
-    + destruct d as (l' & u' & v' & r' & -> & -> & -> & sides').
-      specialize (IH (flat_map (split_pieces s) l ++ l') u' v' (r' ++ flat_map (split_pieces s) r) h sides').
-      rewrite <- !app_assoc in *. exact IH.
-Qed.
-
 (** The stages of a pre-tokenizer, (b) of Theorem 50: pieces apart, or one piece of both. *)
 Theorem row_at_spec : forall (row : list split) (a b : N) (L R : text) (cuts : bool),
   row_at row a b = Some cuts -> beside L R a b ->
   (if cuts then cut_apart else joined a b) (row_pieces row (L ++ R)) (row_pieces row L) (row_pieces row R).
 Proof.
-  intros row a b L R cuts h sides. pose proof (row_from_joined row a b cuts [] L R [] h sides) as d.
-  destruct sides as [[l ->] [r ->]]. unfold row_pieces. simpl.
-  replace (non_empty ((l ++ [a]) ++ b :: r)) with true by now destruct l.
-  replace (non_empty (l ++ [a])) with true by now destruct l. exact d.
+  induction row as [|s row IH]; intros a b L R cuts h sides.
+  - injection h as <-. exists [], L, R, []. pose proof sides as [[l ->] [r ->]].
+    split; [now destruct l|]. split; [easy|]. split; [now destruct l|easy].
+  - simpl in h. destruct (split_at s a b) as [c|] eqn:e; [|easy].
+    pose proof (split_at_spec s a b L R c e sides) as d. simpl. destruct c.
+    + injection h as <-. rewrite d. apply flat_map_app.
+    + destruct d as (l & u & v & r & -> & -> & -> & sides'). specialize (IH a b u v cuts h sides').
+      rewrite !flat_map_app. simpl. rewrite app_nil_r. destruct cuts.
+      * unfold cut_apart in *. now rewrite IH, <- !app_assoc.
+      * destruct IH as (l' & u' & v' & r' & -> & -> & -> & sides'').
+        exists (flat_map (row_pieces row) l ++ l'), u', v', (r' ++ flat_map (row_pieces row) r).
+        now rewrite <- !app_assoc.
 Qed.
 End Splits.
 
@@ -352,3 +333,42 @@ Proof.
   - rewrite e, app_length. simpl. lia.
   - rewrite e. apply lemma_24_pair. unfold V. intros u v. now rewrite has_pair_inside.
 Qed.
+
+(** ** STAGE *)
+
+(** What comes behind the normalizer, at the two characters in the normalized text: signs, splits
+    and model. *)
+Definition pieces_at (t : tokenizer) (a b : N) : bool :=
+  match through_all (signs t) a b with
+  | Some (x, y) =>
+      match row_at (splits t) x y, model_of t with
+      | Some true, _ => true
+      | Some false, Merges m => model_parts m x y
+      | _, _ => false
+      end
+  | None => false
+  end.
+
+Theorem pieces_at_spec : forall (t : tokenizer) (a b : N) (L R : text) (first : bool),
+  pieces_at t a b = true -> beside L R a b ->
+  piece_ids t first (L ++ R) = piece_ids t first L ++ piece_ids t true R /\
+  piece_ids t false R = piece_ids t true R.
+Proof.
+  intros t a b L R first h sides. unfold pieces_at in h.
+  destruct (through_all (signs t) a b) as [[x y]|] eqn:e; [|easy].
+  destruct (stages_apart _ a b x y L R first e sides) as (e1 & sides' & e2).
+  unfold piece_ids. rewrite e1, e2. split; [|easy].
+  destruct (row_at (splits t) x y) as [cuts|] eqn:row; [|easy].
+  pose proof (row_at_spec (symbol_of t) _ x y _ _ cuts row sides') as d. destruct cuts.
+  - rewrite d. apply flat_map_app.
+  - destruct (model_of t) as [m|]; [|easy].
+    destruct d as (l & u & v & r & -> & -> & -> & sides'').
+    rewrite !flat_map_app. simpl. rewrite (model_apart m x y u v h sides'').
+    now rewrite !app_nil_r, <- !app_assoc.
+Qed.
+
+(** Nothing of a text that is empty. *)
+Lemma stages_text_nil first stages : stages_text first stages [] = [].
+Proof. unfold stages_text. induction stages as [|[| |] stages IH]; easy. Qed.
+Lemma piece_ids_nil t first : piece_ids t first [] = [].
+Proof. unfold piece_ids. rewrite stages_text_nil. induction (splits t) as [|[| |] row IH]; easy. Qed.
