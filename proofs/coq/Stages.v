@@ -2,7 +2,7 @@
     Theorem 6.4, as a checker of the two characters beside the cut. proofs/theorem-50.md and
     theorem-6.4.md. *)
 From Coq Require Import List Arith Lia Bool NArith.
-From Tokpar Require Import Merging Seams Vocabulary PreTokens Patterns PatternPairs Pairs Ids Pipeline.
+From Tokpar Require Import Merging Seams Vocabulary PreTokens Patterns PatternPairs Pairs Ids AddedTokens Edges Pipeline.
 Import ListNotations.
 
 (** The two characters beside the cut of a text into L and R. *)
@@ -84,7 +84,6 @@ Qed.
 (** The stages of 6.4: a text put in front, then characters one by one, which make the same of the
     front and of the space before R. That space is left out: R's own front stands for it. *)
 Definition is_each (s : stage) : bool := match s with Each _ => true | _ => false end.
-Definition same_text (u v : text) : bool := if list_eq_dec N.eq_dec u v then true else false.
 
 Definition absorbed (stages : list stage) (a b : N) : option (N * N) :=
   match stages with
@@ -372,3 +371,176 @@ Lemma stages_text_nil first stages : stages_text first stages [] = [].
 Proof. unfold stages_text. induction stages as [|[| |] stages IH]; easy. Qed.
 Lemma piece_ids_nil t first : piece_ids t first [] = [].
 Proof. unfold piece_ids. rewrite stages_text_nil. induction (splits t) as [|[| |] row IH]; easy. Qed.
+
+(** ** The absorbed space in a text with added tokens *)
+Section Absorbed.
+Variables space word : N -> bool.
+Variable tokens : list added_token.
+Variable rest : bool -> text -> list N.
+Notation parts := (parts space word tokens).
+Notation with_tokens := (with_tokens space word tokens).
+Notation a_safe := (a_safe space word tokens).
+
+Lemma parts_from_section S ms : forall from a e, In (None, a, e) (parts_from space word S from ms) ->
+  a < e /\ (a = from \/ exists s t, In (s, t) ms /\ a = stop_with space S s t) /\
+  (e = length S \/ exists s t, In (s, t) ms /\ e = start_with space S a s t).
+Proof.
+  induction ms as [|[s t] ms IH]; intros from a e i; unfold parts_from in *; simpl in i.
+  - unfold section in i. destruct (from <? length S) eqn:lt; [|easy]. apply Nat.ltb_lt in lt.
+    destruct i as [i|[]]. injection i as <- <-. auto.
+  - destruct (dropped word S s t).
+    + destruct (IH from a e i) as (lt & h1 & h2). split; [easy|].
+      split; [destruct h1 as [h|(s' & t' & i' & h)]|destruct h2 as [h|(s' & t' & i' & h)]];
+        solve [now left|right; exists s', t'; split; [now right|easy]].
+    + rewrite <- app_assoc in i. apply in_app_or in i as [i|[i|i]].
+      * unfold section in i. destruct (from <? start_with space S from s t) eqn:lt; [|easy].
+        apply Nat.ltb_lt in lt. destruct i as [i|[]]. injection i as <- <-. split; [easy|].
+        split; [now left|]. right. exists s, t. split; [now left|easy].
+      * easy.
+      * destruct (IH _ a e i) as (lt & h1 & h2). split; [easy|].
+        split; [right; destruct h1 as [->|(s' & t' & i' & h)]|destruct h2 as [h|(s' & t' & i' & h)]].
+        -- exists s, t. split; [now left|easy].
+        -- exists s', t'. split; [now right|easy].
+        -- now left.
+        -- right. exists s', t'. split; [now right|easy].
+Qed.
+
+Lemma with_tokens_same rest1 rest2 first1 first2 S :
+  (forall a e, rest1 (first1 && (a =? 0)) (slice S a e) = rest2 (first2 && (a =? 0)) (slice S a e)) ->
+  with_tokens rest1 first1 S = with_tokens rest2 first2 S.
+Proof.
+  intros h. unfold AddedTokens.with_tokens, ids_of_parts. f_equal. apply map_ext.
+  intros [[[t|] a] e]; [easy|]. apply h.
+Qed.
+
+(** The characters at the places from i to j - 1 stand in no occurrence of a token. *)
+Definition untouched (S : text) (i j : nat) : bool :=
+  forallb (fun '(s, t) => (j <=? s) || (stop_of s t <=? i)) (occurrences tokens S).
+
+Lemma untouched_spec S i j : untouched S i j = true ->
+  forall s t, In t tokens -> occurs S s t -> j <= s \/ stop_of s t <= i.
+Proof.
+  intros h s t it o. unfold untouched in h. rewrite forallb_forall in h.
+  specialize (h (s, t) (proj2 (occurrences_spec tokens S s t) (conj it o))). simpl in h.
+  apply orb_prop in h as [h|h]; apply Nat.leb_le in h; auto.
+Qed.
+
+Lemma run_back (S : text) s : s <= length S ->
+  whole space S (s - run_length space (before S s)) s.
+Proof.
+  intros le. unfold whole. set (k := run_length space (before S s)).
+  assert (k <= s) as lk.
+  { unfold k. pose proof (run_length_le space (before S s)) as h. unfold before in *.
+    rewrite rev_length, firstn_length in h. lia. }
+  assert (slice S (s - k) s = rev (firstn k (before S s))) as ->.
+  { unfold before. rewrite firstn_rev, rev_involutive, firstn_length, Nat.min_l by easy.
+    unfold slice. now rewrite skipn_firstn_comm. }
+  rewrite forallb_forall. intros c i. apply in_rev in i.
+  pose proof (run_length_space space (before S s)) as h. rewrite forallb_forall in h. now apply h.
+Qed.
+
+(** The section around an untouched space reaches beyond it on both sides. *)
+Lemma section_around S p a e b R : a_safe S p -> a_safe S (p + 1) -> untouched S (p - 1) (p + 2) = true ->
+  skipn p S = b :: R -> R <> [] -> space b = true ->
+  In (None, a, e) (parts S) -> a <= p < e -> a < p /\ p + 1 < e.
+Proof.
+  intros safe safe' un es ne sb i le. pose proof (untouched_spec _ _ _ un) as h.
+  assert (length S = p + 1 + length R) as n.
+  { apply (f_equal (@length N)) in es. rewrite skipn_length in es. simpl in es.
+    pose proof (proj1 safe). lia. }
+  pose proof (proj1 safe) as pos. assert (0 < length R) by (destruct R; [easy|simpl; lia]).
+  assert (forall s t, In (s, t) (matches tokens S) -> In t tokens /\ occurs S s t) as found
+    by (intros s t; apply search_occurs).
+  apply parts_from_section in i as (lt & ha & he). split.
+  - destruct ha as [->|(s & t & i & ea)]; [lia|]. destruct (found s t i) as [it o].
+    destruct (Nat.eq_dec a p) as [e0|ne0]; [exfalso|lia].
+    destruct (proj2 safe s t it o) as [_ (_ & _ & c & _)].
+    pose proof (occurs_inside _ _ _ o). unfold stop_with in ea. destruct (rstrip t) eqn:r.
+    + assert (starts_in space (skipn p S) = false) as no.
+      { apply c; [easy|lia|]. unfold whole, slice.
+        replace (p - stop_of s t) with (run_length space (skipn (stop_of s t) S)) by lia.
+        apply run_length_space. }
+      rewrite es in no. simpl in no. congruence.
+    + destruct (h s t it o); lia.
+  - destruct he as [->|(s & t & i & ee)]; [lia|]. destruct (found s t i) as [it o].
+    destruct (Nat.eq_dec e (p + 1)) as [e0|ne0]; [exfalso|lia].
+    destruct (proj2 safe' s t it o) as [_ (_ & _ & _ & d)].
+    pose proof (occurs_inside _ _ _ o) as inside. unfold start_with in ee. destruct (lstrip t) eqn:l.
+    + assert (s - run_length space (before S s) = p + 1) as e1 by lia.
+      assert (starts_in space (before S (p + 1)) = false) as no.
+      { apply d; [easy|lia|]. rewrite <- e1. apply run_back. lia. }
+      unfold before in no. rewrite <- (firstn_skipn p S), es in no.
+      rewrite firstn_app, firstn_length, Nat.min_l in no by lia.
+      replace (p + 1 - p) with 1 in no by lia. rewrite rev_app_distr in no. simpl in no. congruence.
+    + destruct (h s t it o); lia.
+Qed.
+
+(** Theorem 6.4 in a text with added tokens: the space b between L and R is left out. The rest of the
+    tokenizer does the same wherever a section stands, and absorbs b behind the last character of L. *)
+Theorem theorem_6_4 : forall (l R : text) (a b c : N),
+  let S := (l ++ [a]) ++ b :: c :: R in let p := length (l ++ [a]) in
+  (forall G, rest false G = rest true G) -> rest true [] = [] ->
+  (forall l r, r <> [] -> rest true ((l ++ [a]) ++ b :: r) = rest true (l ++ [a]) ++ rest true r) ->
+  a_safe S p -> a_safe S (p + 1) -> untouched S (p - 1) (p + 2) = true ->
+  space b = true -> c <> b ->
+  with_tokens rest true S = with_tokens rest true (l ++ [a]) ++ with_tokens rest true (c :: R).
+Proof.
+  intros l R a b c S p same nothing absorb safe safe' un sb ne.
+  (* the text from b on, without b *)
+  set (F := fun (first : bool) (G : text) =>
+    if first then match G with x :: G' => if N.eqb x b then rest true G' else rest true G | [] => [] end
+    else rest true G).
+  assert (forall f G, rest f G = rest true G) as same' by (intros [] G; auto).
+  assert (forall first, F first [] = []) as nothing' by now intros [].
+  assert (forall G, with_tokens F false G = with_tokens rest true G) as whole.
+  { intros G. apply with_tokens_same. intros x y. symmetry. apply same'. }
+  assert (length S = p + 2 + length R) as n by (unfold S, p; rewrite app_length; simpl; lia).
+  assert (skipn p S = b :: c :: R) as es by (unfold S, p; now rewrite skipn_app, skipn_all, Nat.sub_diag).
+  assert (firstn p S = l ++ [a]) as ef
+    by (unfold S, p; now rewrite firstn_app, firstn_all, Nat.sub_diag, app_nil_r).
+  rewrite <- (whole S), (theorem_6_1 _ _ _ F S p safe nothing' false).
+  - rewrite ef, es, whole. f_equal.
+    assert (a_safe ([b] ++ c :: R) 1) as safe1.
+    { apply (a_safe_right _ _ _ (l ++ [a]) (b :: c :: R)); [lia|].
+      fold S p. exact safe'. }
+    change (b :: c :: R) with ([b] ++ c :: R).
+    rewrite (theorem_6_1 _ _ _ F ([b] ++ c :: R) 1 safe1 nothing' true).
+    + simpl skipn. simpl firstn.
+      assert (with_tokens F true [b] = []) as ->.
+      { unfold AddedTokens.with_tokens, AddedTokens.parts, parts_from.
+        assert (matches tokens [b] = []) as ->.
+        { destruct (matches tokens [b]) as [|[s t] ms] eqn:e; [easy|].
+          destruct (search_occurs tokens [b] s t) as [it o]; [fold (matches tokens [b]); rewrite e; now left|].
+          pose proof (occurs_inside _ _ _ o) as inside. simpl in inside.
+          assert (occurs S (p + s) t) as o'.
+          { replace s with 0 in * by lia. unfold occurs in *. rewrite Nat.add_0_r, es.
+            simpl in o |- *. destruct (content t) as [|x [|y u]]; try easy. simpl in *.
+            now rewrite andb_false_r in o. }
+          destruct (untouched_spec _ _ _ un _ t it o'); unfold stop_of in *; lia. }
+        simpl. unfold ids_of_parts. simpl. now rewrite N.eqb_refl, nothing. }
+      simpl. apply with_tokens_same. intros x y. destruct x as [|x]; [|symmetry; apply same'].
+      simpl. unfold slice. destruct y as [|y]; [symmetry; apply nothing|]. simpl.
+      now rewrite (proj2 (N.eqb_neq c b) ne).
+    + intros x y _ le. unfold parted. destruct x as [|[|x]]; [| |lia].
+      * destruct y as [|[|y]]; [lia|lia|]. unfold slice. simpl.
+        rewrite N.eqb_refl, nothing. now rewrite (proj2 (N.eqb_neq c b) ne).
+      * destruct y as [|[|y]]; [lia|lia|]. unfold slice. simpl.
+        rewrite nothing. now rewrite (proj2 (N.eqb_neq c b) ne).
+  - intros x y i le. destruct (section_around S p x y b (c :: R) safe safe' un es) as [lx ly]; try easy.
+    unfold parted. simpl.
+    assert (slice S x p = skipn x l ++ [a]) as ->.
+    { unfold slice, S. rewrite <- app_assoc, skipn_app. unfold p in lx |- *. rewrite app_length in *. simpl in *.
+      replace (x - length l) with 0 by lia. simpl. rewrite firstn_app, skipn_length.
+      replace (length l + 1 - x - (length l - x)) with 1 by lia. simpl.
+      now rewrite firstn_all2 by (rewrite skipn_length; lia). }
+    assert (slice S p y = b :: c :: firstn (y - p - 2) R) as ->.
+    { unfold slice. rewrite es. now replace (y - p) with (Datatypes.S (Datatypes.S (y - p - 2))) at 1 by lia. }
+    assert (slice S x y = (skipn x l ++ [a]) ++ b :: c :: firstn (y - p - 2) R) as ->.
+    { unfold slice, S. rewrite <- app_assoc, skipn_app. unfold p in lx, ly, le |- *. rewrite app_length in *.
+      simpl in *. replace (x - length l) with 0 by lia. simpl. rewrite firstn_app, skipn_length.
+      rewrite firstn_all2 by (rewrite skipn_length; lia). rewrite <- app_assoc. f_equal.
+      now replace (y - x - (length l - x)) with
+        (Datatypes.S (Datatypes.S (Datatypes.S (y - (length l + 1) - 2)))) by lia. }
+    rewrite absorb by easy. f_equal. now rewrite N.eqb_refl.
+Qed.
+End Absorbed.
