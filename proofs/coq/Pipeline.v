@@ -1,7 +1,8 @@
 (** A whole tokenizer as a program: added tokens, normalizer, pre-tokenizer, model, and [T], the ids
     of a text. These are definitions only; each is said in words beside it. *)
 From Coq Require Import List Arith Lia Bool NArith.
-From Tokpar Require Import Merging PreTokens Patterns PatternPairs Pairs Ids AddedTokens WordPiece.
+From Tokpar Require Import Merging PreTokens Patterns PatternPairs Pairs Ids WordPiece.
+From Tokpar Require Export AddedTokens.
 Import ListNotations.
 
 (** Classes of characters: first and last code points. *)

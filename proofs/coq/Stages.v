@@ -2,7 +2,8 @@
     Theorem 6.4, as a checker of the two characters beside the cut. proofs/theorem-50.md and
     theorem-6.4.md. *)
 From Coq Require Import List Arith Lia Bool NArith.
-From Tokpar Require Import Merging Seams Vocabulary PreTokens Patterns PatternPairs Pairs Ids AddedTokens Edges Pipeline.
+From Tokpar Require Import Merging Seams Vocabulary PreTokens Patterns PatternPairs Pairs Ids
+  AddedTokens Edges Pipeline.
 Import ListNotations.
 
 (** The two characters beside the cut of a text into L and R. *)
@@ -223,7 +224,7 @@ Proof.
 Qed.
 
 (** One split does what [split_at] says. *)
-Theorem split_at_spec : forall (s : split) (a b : N) (L R : text) (cuts : bool),
+Theorem split_at_right : forall (s : split) (a b : N) (L R : text) (cuts : bool),
   split_at s a b = Some cuts -> beside L R a b ->
   (if cuts then cut_apart else joined a b)
     (split_pieces s (L ++ R)) (split_pieces s L) (split_pieces s R).
@@ -262,7 +263,7 @@ Fixpoint row_at (row : list split) (a b : N) : option bool :=
   end.
 
 (** The stages of a pre-tokenizer, (b) of Theorem 50: pieces apart, or one piece of both. *)
-Theorem row_at_spec : forall (row : list split) (a b : N) (L R : text) (cuts : bool),
+Theorem row_at_right : forall (row : list split) (a b : N) (L R : text) (cuts : bool),
   row_at row a b = Some cuts -> beside L R a b ->
   (if cuts then cut_apart else joined a b) (row_pieces row (L ++ R)) (row_pieces row L) (row_pieces row R).
 Proof.
@@ -270,7 +271,7 @@ Proof.
   - injection h as <-. exists [], L, R, []. pose proof sides as [[l ->] [r ->]].
     split; [now destruct l|]. split; [easy|]. split; [now destruct l|easy].
   - simpl in h. destruct (split_at s a b) as [c|] eqn:e; [|easy].
-    pose proof (split_at_spec s a b L R c e sides) as d. simpl. destruct c.
+    pose proof (split_at_right s a b L R c e sides) as d. simpl. destruct c.
     + injection h as <-. rewrite d. apply flat_map_app.
     + destruct d as (l & u & v & r & -> & -> & -> & sides'). specialize (IH a b u v cuts h sides').
       rewrite !flat_map_app. simpl. rewrite app_nil_r. destruct cuts.
@@ -348,7 +349,9 @@ Definition pieces_at (t : tokenizer) (a b : N) : bool :=
   | None => false
   end.
 
-Theorem pieces_at_spec : forall (t : tokenizer) (a b : N) (L R : text) (first : bool),
+(** Theorem 50, behind the normalizer: the ids of L and R are those of LR, and R has the same ids
+    wherever it stands. *)
+Theorem theorem_50 : forall (t : tokenizer) (a b : N) (L R : text) (first : bool),
   pieces_at t a b = true -> beside L R a b ->
   piece_ids t first (L ++ R) = piece_ids t first L ++ piece_ids t true R /\
   piece_ids t false R = piece_ids t true R.
@@ -358,7 +361,7 @@ Proof.
   destruct (stages_apart _ a b x y L R first e sides) as (e1 & sides' & e2).
   unfold piece_ids. rewrite e1, e2. split; [|easy].
   destruct (row_at (splits t) x y) as [cuts|] eqn:row; [|easy].
-  pose proof (row_at_spec (symbol_of t) _ x y _ _ cuts row sides') as d. destruct cuts.
+  pose proof (row_at_right (symbol_of t) _ x y _ _ cuts row sides') as d. destruct cuts.
   - rewrite d. apply flat_map_app.
   - destruct (model_of t) as [m|]; [|easy].
     destruct d as (l & u & v & r & -> & -> & -> & sides'').
