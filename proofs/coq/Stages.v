@@ -547,3 +547,76 @@ Proof.
     rewrite absorb by easy. f_equal. now rewrite N.eqb_refl.
 Qed.
 End Absorbed.
+
+(** ** The pages' counterexamples, and real pipelines *)
+Local Open Scope N_scope.
+
+(** Space, the sign of a space; the letters of the examples. *)
+Notation sp := 32. Notation sign := 9601.
+Definition to_sign : stage := Each [(sp, [sign])].
+
+(** BPE over the letters a (97), b (98), ">" (62), the space and its sign, with one merge. *)
+Definition letter_atoms : list (N * nat) := [(97, 256%nat); (98, 257%nat); (62, 258%nat); (sp, 259%nat); (sign, 260%nat)].
+Definition one_merge (whole : bool) (u v : list nat) : model := Merges {|
+  letters := letter_atoms; merges := [(u, v)]; whole_piece := whole;
+  vocabulary_of := (u ++ v, 6) :: map (fun e => ([snd e], N.of_nat (snd e))) letter_atoms |}.
+(** Nothing that the examples look at is merged. *)
+Definition plain_model : model := one_merge false [257%nat] [257%nat].
+
+Definition staged (normal : list stage) (put : list stage) (row : list split) (m : model) : tokenizer := {|
+  spaces := [(9, 13); (sp, sp)]; words := []; raw_tokens := []; normalizer := normal; normalized_tokens := [];
+  signs := put; symbols := []; other_symbol := 0; splits := row; model_of := m |}.
+
+(** Whether the cut in front of the p-th character is certified, and whether it is lossless. *)
+Definition certified_pair (t : tokenizer) (S : text) (p : nat) : bool :=
+  match skipn (p - 1) S with
+  | a :: b :: _ =>
+      match through_all (normalizer t) a b with Some (x, y) => pieces_at t x y | None => false end
+  | _ => false
+  end.
+Definition same_ids (t : tokenizer) (S L R : text) : bool := same_text (T t S) (T t L ++ T t R).
+Definition verdicts (t : tokenizer) (S : text) (p : nat) : bool * bool :=
+  (certified_pair t S p, same_ids t S (firstn p S) (skipn p S)).
+
+(** Gemma, Metaspace with and without its split, WhitespaceSplit behind Metaspace's signs: a space, or its
+    sign, behind a letter is a cut. With the token ">" sign there is one behind a letter only. *)
+Example theorem_50_holds :
+  let gemma := staged [to_sign] [] [At sp WithPrevious] in
+  let metaspace := staged [] [to_sign; Sign sign true] in
+  let text := [97; sp; 98; 62; sp; 97] in
+  map (verdicts (gemma (one_merge false [258%nat] [260%nat])) text) [1; 2; 4]%nat = [(true, true); (true, true); (false, false)] /\
+  map (verdicts (metaspace [At sign WithNext] plain_model) text) [1; 2; 4]%nat = [(true, true); (false, false); (true, true)] /\
+  map (verdicts (metaspace [] plain_model) text) [1; 2; 4]%nat = [(true, true); (false, false); (true, true)] /\
+  map (verdicts (staged [] [] [Apart [] [(sp, sp)]] (one_merge false [257%nat] [258%nat])) text) [1; 2; 3]%nat =
+    [(true, true); (true, true); (false, false)].
+Proof. vm_compute. repeat split; reflexivity. Qed.
+
+Theorem theorem_50_needs_each_condition :
+  forallb (fun '(t, w, p) => match verdicts t w p with (false, false) => true | _ => false end)
+    [(staged [] [] [Apart [(48, 57)] []] (Longest [([97; sp; 98], 1)] [] 9%nat 0), [97; sp; 98], 1%nat);  (* a stage that cuts *)
+     (staged [to_sign] [] [] (one_merge false [258%nat] [260%nat]), [97; 62; sp; 98], 2%nat);             (* a token across *)
+     (staged [to_sign] [] [] (one_merge false [260%nat] [260%nat]), [97; sp; sp; 98], 2%nat);             (* two spaces *)
+     (staged [] [] [] (one_merge true [256%nat] [259%nat]), [97; sp], 1%nat);                             (* ignore_merges *)
+     (staged [] [] [At sp WithPrevious] (Longest [([97; sp], 1); ([98], 2)] [] 9%nat 0), [97; sp; 98], 1%nat);
+     (staged [Prepend [sign]] [] [At sp Isolated] plain_model, [97; sp; 98], 1%nat);                      (* Prepend *)
+     (staged [] [Sign 98 false] [At sp Isolated] plain_model, [97; sp; 98], 1%nat);                       (* another sign *)
+     (staged [] [to_sign; Sign sign false] [] plain_model, [97; 98], 1%nat)]                              (* a sign before R *)
+  = true.
+Proof. vm_compute. reflexivity. Qed.
+
+(** Llama 2: "a b" cut at the space, which is left out. Each hypothesis of 6.4: the space kept, two
+    spaces, nothing behind it, a token across; an added token at the space. *)
+Theorem theorem_6_4_needs_each_condition :
+  let llama := staged [Prepend [sign]; to_sign] [] [] in
+  let across := one_merge false [258%nat] [260%nat] in
+  absorbed (normalizer (llama across)) 97 sp = Some (97, sign) /\ pieces_at (llama across) 97 sign = true /\
+  pieces_at (llama across) 62 sign = false /\ pieces_at (llama (one_merge false [260%nat] [260%nat])) sign sign = false /\
+  same_ids (llama across) [97; sp; 98] [97] [98] = true /\
+  same_ids (llama across) [97; sp; 98] [97] [sp; 98] = false /\
+  same_ids (llama (one_merge false [260%nat] [260%nat])) [97; sp; sp; 98] [97; sp] [98] = false /\
+  same_ids (llama across) [97; sp] [97] [] = false /\
+  same_ids (llama across) [62; sp; 98] [62] [98] = false /\
+  let b := {| content := [sp; 98]; token_id := 9; lstrip := false; rstrip := false; single_word := false; skipped := false |} in
+  untouched [b] [97; sp; 98] 0 3 = false /\
+  with_tokens (N.eqb sp) (fun _ => false) [b] (segment_ids (llama across)) true [97; sp; 98] <> T (llama across) [97] ++ T (llama across) [98].
+Proof. vm_compute. repeat split; try reflexivity. discriminate. Qed.
