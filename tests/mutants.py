@@ -49,59 +49,45 @@ LOADED = ["hypothesis.strategies", "numpy", "pytest", "regex", "tiktoken", "toke
 """Is imported once, before the tests of any fault; nothing of tokpar."""
 DOORS = "pipeline/test_doors.py pipeline/test_regressions.py"
 ROOMS = {
-    "cuts": ("cuts/*.py", f"cuts {DOORS} methods/test_lossless.py facts"),
-    "patterns": ("patterns/*.py regexes/*.py", "patterns cuts certificate/test_windows_checked.py"),
-    "cache": ("cache/[!_]*.py", f"cache {DOORS}"),
-    "call": ("cache/call*.h cache/call.c", f"cache {DOORS} adapters/test_offsets.py decoding"),
-    "pipeline": (
-        "pipeline.py encoder.py joining.py concatenation.py text_batches.py spans.py calls.py",
-        "pipeline methods/test_lossless.py methods/test_combining.py",
-    ),
-    "sessions": (
-        "sessions/*.py cuts/stable_cuts.py",
-        f"sessions {DOORS} cuts/test_stream_parts.py",
-    ),
-    "streams": (
-        "streaming.py cuts/incremental_pretokenizer.py chunks/*.py",
-        f"chunks cuts/test_stream_parts.py pipeline/test_stream.py {DOORS}",
-    ),
-    "offsets": (
-        "adapters/hf_offset*.py adapters/hf_[tp]*.py facts/wrong_offsets.py",
-        "adapters integrations",
-    ),
-    "decoding": ("decoding/*.py", "decoding"),
-    "checker": ("certificate/*.py certificate/model/*.py", "certificate trust"),
+    "cuts": f"cuts/*.py | cuts facts methods/test_lossless.py {DOORS}",
+    "patterns": "patterns/*.py regexes/*.py | patterns cuts certificate/test_windows_checked.py",
+    "cache": f"cache/[!_]*.py | cache {DOORS}",
+    "call": f"cache/call*.h cache/call.c | cache decoding adapters/test_offsets.py {DOORS}",
+    "pipeline": "pipeline.py encoder.py joining.py concatenation.py text_batches.py spans.py calls.py"
+    " | pipeline methods/test_lossless.py methods/test_combining.py",
+    "sessions": f"sessions/*.py cuts/stable_cuts.py | sessions cuts/test_stream_parts.py {DOORS}",
+    "streams": "streaming.py cuts/incremental_pretokenizer.py chunks/*.py"
+    f" | chunks cuts/test_stream_parts.py pipeline/test_stream.py {DOORS}",
+    "offsets": "adapters/hf_offset*.py adapters/hf_[tp]*.py facts/wrong_offsets.py"
+    " | adapters integrations",
+    "decoding": "decoding/*.py | decoding",
+    "checker": "certificate/*.py certificate/model/*.py | certificate trust",
 }
-"""Of each room: the files that get faults, in tokpar/, and the tests that run, in tests/."""
+"""Of each room: the files in tokpar/ that get faults, and the tests in tests/ that run."""
 
-SWAPPED = {
-    ast.Lt: ast.LtE,
-    ast.Gt: ast.GtE,
-    ast.Eq: ast.NotEq,
-    ast.In: ast.NotIn,
-    ast.Is: ast.IsNot,
-}
+SWAPPED: dict[type, type] = {
+    ast.Lt: ast.LtE, ast.Gt: ast.GtE, ast.Eq: ast.NotEq, ast.In: ast.NotIn, ast.Is: ast.IsNot
+}  # fmt: skip
 SWAPPED |= {new: old for old, new in SWAPPED.items()}
 IN_C: list[tuple[str, Callable[[re.Match[str]], str]]] = [
     (r" ([<>])(=?) ", lambda found: f" {found[1]} " if found[2] else f" {found[1]}= "),
     (r" ([!=])= ", lambda found: " != " if found[1] == "=" else " == "),
     (r" (&&|\|\|) ", lambda found: " || " if found[1] == "&&" else " && "),
-    (r" [+-] 1\b", lambda found: ""),
-    (r"\bif \(!", lambda found: "if ("),
+    (r" [+-] 1\b|(?<=\bif \()!", lambda found: ""),
     (r"\b0x[0-9a-fA-F]{2,}", lambda found: hex(int(found[0], 16) ^ 1)),
 ]
-
-
-class Fault(NamedTuple):
-    """`new` in place of the bytes `start` to `stop` of a file."""
-
-    name: str
-    file: str
-    line: int
-    what: str
-    start: int
-    stop: int
-    new: str
+Fault = NamedTuple(
+    "Fault",
+    [
+        ("name", str),
+        ("file", str),
+        ("line", int),
+        ("what", str),
+        ("start", int),
+        ("stop", int),
+        ("new", str),
+    ],
+)
 
 
 def changed(node: Any, in_function: bool) -> Iterator[ast.AST]:
@@ -133,9 +119,8 @@ def changed(node: Any, in_function: bool) -> Iterator[ast.AST]:
 def expressions(node: Any, in_function: bool = False) -> Iterator[tuple[Any, bool]]:
     """Yields the expressions below a node, and if they stand in a function; none of an annotation,
     a text, or the message of an error."""
-    if isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr) or (
-        isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-    ):
+    for_types = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    if for_types or isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr):
         return
     if isinstance(node, ast.expr):
         yield node, in_function
@@ -165,11 +150,9 @@ def faults_in_c(text: bytes) -> Iterator[tuple[int, int, str]]:
             yield found.start(), found.end(), new(found)
 
 
-def faults_of(room: str) -> Iterator[Fault]:
+def faults_of(files: str) -> Iterator[Fault]:
     """Yields all faults that may be planted in the files of a room."""
-    for file in (
-        f for files in ROOMS[room][0].split() for f in sorted((ROOT / "tokpar").glob(files))
-    ):
+    for file in (path for each in files.split() for path in sorted((ROOT / "tokpar").glob(each))):
         text, seen, in_python = file.read_bytes(), Counter[str](), file.suffix == ".py"
         name = str(file.relative_to(ROOT))
         for start, stop, new in (faults_in_python if in_python else faults_in_c)(text):
@@ -239,9 +222,8 @@ class Copy:
         text, compiled = file.read_bytes(), library.read_bytes()
         self._write(file, text[: fault.start] + fault.new.encode() + text[fault.stop :])
         try:
-            if file.suffix != ".py" and not compile_call(library):
-                return "compiler"
-            return self.first_failure(*how)
+            failed = file.suffix != ".py" and not compile_call(library)
+            return "compiler" if failed else self.first_failure(*how)
         finally:
             self._write(file, text)
             self._write(library, compiled)
@@ -255,8 +237,7 @@ class Copy:
 
     def first_failure(self, *how: Any) -> str | None:
         """The first test that fails, or None. `how`: see `run`, but for the folder."""
-        started = self.folder / "started"
-        started.write_text("collection")
+        (started := self.folder / "started").write_text("collection")
         process = self.processes.Process(target=run, args=(self.folder, *how))
         process.start()
         process.join(600)
@@ -278,10 +259,11 @@ def chosen(given: argparse.Namespace, rows: dict[str, list[Any]]) -> list[tuple[
     """The faults that are planted, each with its room; the rooms by turns."""
     turns = []
     for room in given.rooms:
-        faults = sorted(
-            faults_of(room),
-            key=lambda f: hashlib.sha256(f"{given.seed} {f.name}".encode()).digest(),
-        )
+        draw = {
+            hashlib.sha256(f"{given.seed} {f.name}".encode()).digest(): f
+            for f in faults_of(ROOMS[room].split(" | ")[0])
+        }
+        faults = [draw[key] for key in sorted(draw)]
         if given.faults == "new":
             faults = [f for f in faults[: given.count // len(ROOMS)] if f.name not in rows]
         else:
@@ -295,7 +277,9 @@ def main(given: argparse.Namespace) -> int:
     """Returns 1 if a fault that the list says is noticed is not noticed now."""
     rows = {row[0]: row for row in json.loads(LIST.read_text())} if LIST.exists() else {}
     planted, lost, copies = chosen(given, rows), 0, SimpleQueue[Copy]()
-    tests = {room: [f"tests/{name}" for name in ROOMS[room][1].split()] for room in ROOMS}
+    tests = {
+        room: [f"tests/{each}" for each in ROOMS[room].split(" | ")[1].split()] for room in ROOMS
+    }
 
     def plant(turn: tuple[str, Fault]) -> str | None:
         (room, fault), tree = turn, copies.get()
@@ -327,7 +311,7 @@ def main(given: argparse.Namespace) -> int:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description="Plant faults in tokpar; see the top of this file."
     )
     parser.add_argument("--seed", default="1", help="draws the faults")
     parser.add_argument("--count", type=int, default=300, help="faults in all rooms together")
