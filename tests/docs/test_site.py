@@ -7,7 +7,6 @@ import re
 from fnmatch import fnmatch
 
 from tests.support.paths import ROOT
-from tokpar.types import Rule
 
 CONFIG = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
 LINK = re.compile(r"\]\(([^)\s:#]+\.md)(?:#[^)\s]*)?\)")
@@ -65,11 +64,6 @@ def test_a_way_of_links_leads_from_the_first_page_to_each_other() -> None:
     assert set(pages) - seen == set()
 
 
-def test_no_page_has_a_comment() -> None:
-    for page, text in sources().items():
-        assert re.findall(r"^ *<!--.*", text, re.MULTILINE) == [], page
-
-
 def slug(heading: str) -> str:
     """The anchor that GitHub and mkdocs give a heading."""
     return re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-")
@@ -85,8 +79,3 @@ def test_each_link_of_the_readme_leads_somewhere() -> None:
         if anchor:
             headings = re.findall(r"^#+ (.*)$", target.read_text(encoding="utf-8"), re.MULTILINE)
             assert anchor in map(slug, headings), f"{path}#{anchor}"
-
-
-def test_the_glossary_has_each_rule() -> None:
-    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"^\| ([A-Z]+) \|", text, re.MULTILINE)) == {*Rule}

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 import tokpar
 from tests.support.drawn_runs import adapter_of, any_tokenizer, drawn_text, named
-from tests.support.fakes import WordHash
 from tests.support.paths import ROOT
 from tests.support.tiktoken_parts import encoding
 from tokpar.concatenation import Part, add_up, encode_parts, parts_between, place_seams
@@ -110,13 +109,6 @@ def test_a_text_that_the_own_call_refuses_is_refused_at_each_door(
     for door in doors.values():
         with pytest.raises(ValueError, match="disallowed special token"):
             door()
-
-
-class Known(WordHash):
-    """Knows wrong ids, as a cache would that was asked for a text that may not be cut."""
-
-    def known_ids(self, text: str) -> Any:
-        return np.zeros(1, np.uint32)
 
 
 BASE = np.arange(100, 130, dtype=np.uint32)

@@ -64,12 +64,6 @@ def remove_entry(config: dict[str, Any]) -> None:
     del config["model"]["vocab"]["zzqqzz"]
 
 
-def make_entry(config: dict[str, Any]) -> None:
-    """As `put_entry`, and a merge that makes the entry's end of its beginning."""
-    put_entry(config)
-    config["model"]["merges"].append(["zzqq", "zz"])
-
-
 def test_a_renamed_copy_is_equal(tmp_path: Path) -> None:
     shutil.copy(DEFAULT, tmp_path / "other.json")
     printed = run("diff", DEFAULT, tmp_path / "other.json")
