@@ -53,7 +53,7 @@ ROOMS = {
     "patterns": "patterns/*.py regexes/*.py | patterns cuts certificate/test_windows_checked.py",
     "cache": f"cache/[!_]*.py | cache {DOORS}",
     "call": f"cache/call*.h cache/call.c | cache decoding adapters/test_offsets.py {DOORS}",
-    "pipeline": "pipeline.py encoder.py joining.py concatenation.py text_batches.py spans.py calls.py"
+    "pipeline": "pipeline.py encoder.py joining.py concatenation.py text_batches.py spans.py"
     " | pipeline methods/test_lossless.py methods/test_combining.py",
     "sessions": f"sessions/*.py cuts/stable_cuts.py | sessions cuts/test_stream_parts.py {DOORS}",
     "streams": "streaming.py cuts/incremental_pretokenizer.py chunks/*.py"
@@ -76,18 +76,18 @@ IN_C: list[tuple[str, Callable[[re.Match[str]], str]]] = [
     (r" [+-] 1\b|(?<=\bif \()!", lambda found: ""),
     (r"\b0x[0-9a-fA-F]{2,}", lambda found: hex(int(found[0], 16) ^ 1)),
 ]
-Fault = NamedTuple(
-    "Fault",
-    [
-        ("name", str),
-        ("file", str),
-        ("line", int),
-        ("what", str),
-        ("start", int),
-        ("stop", int),
-        ("new", str),
-    ],
-)
+
+
+class Fault(NamedTuple):
+    """`new` in place of the bytes `start` to `stop` of a file."""
+
+    name: str
+    file: str
+    line: int
+    what: str
+    start: int
+    stop: int
+    new: str
 
 
 def changed(node: Any, in_function: bool) -> Iterator[ast.AST]:
@@ -248,7 +248,7 @@ class Copy:
 
 def compile_call(library: Path) -> bool:
     """Compiles call.c into a new file at the library's place. False if there is an error."""
-    library.unlink()
+    library.unlink()  # it is mapped
     options = ["-shared", "-fPIC", "-O1", "-w", "-DPy_LIMITED_API=0x030B0000"]
     options += ["-I", sysconfig.get_paths()["include"], "-o", str(library)]
     command = ["cc", *options, str(library.with_name("call.c"))]
