@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import threading
 from dataclasses import dataclass, field, replace
 from typing import Any
 from unittest.mock import patch
@@ -91,16 +90,6 @@ def test_what_a_repair_makes_overlap_is_encoded_again_in_one_call() -> None:
     assert encoding.report.redundant > 0
 
 
-@needs_kernel
-@pytest.mark.parametrize("name", ["default", "bert_part", "deepseek_part"])
-def test_natural_text_is_divided_at_its_spaces(name: str) -> None:
-    tokenizer = named(name)
-    encoding = tokpar.encode(ENGLISH, tokenizer)
-    assert encoding.ids.tolist() == own_call(tokenizer, ENGLISH)
-    assert encoding.report.executor == "memo"
-    assert len(encoding.seams) > 1000 > encoding.report.chunks
-
-
 CONTENTS = st.text("<s>|a", min_size=1, max_size=4)
 
 
@@ -136,39 +125,6 @@ def test_a_token_that_is_found_in_the_normalized_text_only_is_not_divided() -> N
     encoding = divided(text, tokenizer, chunk_chars=500)
     assert tokenizer.token_to_id("lazy dog") in encoding.ids
     assert encoding.ids.tolist() == tokenizer.encode(text).ids
-
-
-@needs_kernel
-@pytest.mark.parametrize("workers", [1, 3, 64])
-def test_however_many_workers_the_memory_is_used(workers: int) -> None:
-    tokenizer = named("default")
-    with tokpar.Encoder(tokenizer, workers=workers) as encoder:
-        assert encoder.encode(ENGLISH).report.executor == "memo"
-        long = ENGLISH * 12
-        encoding = encoder.encode(long)
-    assert encoding.report.executor == "memo"
-    assert encoding.ids.tolist() == own_call(tokenizer, long)
-
-
-def test_many_threads_may_use_one_memory() -> None:
-    tokenizer = named("default")
-    encoder = tokpar.Encoder(tokenizer)
-    variants = [ENGLISH.replace("fox", f"fox{n}") for n in range(8)]
-    expected = [own_call(tokenizer, text) for text in variants]
-    wrong: list[int] = []
-
-    def work(n: int) -> None:
-        for k in range(16):
-            at = (n + k) % 8
-            if encoder.encode(variants[at]).ids.tolist() != expected[at]:
-                wrong.append(at)
-
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
 
 
 # ------------------------------------------------------------------------------- the seams

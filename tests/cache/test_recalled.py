@@ -112,14 +112,6 @@ def test_what_watches_a_text_sees_its_chunks() -> None:
     assert len(seen[0].chunks) > 5
 
 
-@needs_kernel
-def test_the_size_of_chunks_that_was_asked_for_is_kept() -> None:
-    asked, usual = tokpar.encode(ENGLISH, chunk_chars=500), tokpar.encode(ENGLISH)
-    assert asked.report.chunks > 5
-    assert usual.report.plan == DIVIDED
-    assert asked.ids.tolist() == usual.ids.tolist()
-
-
 def test_the_bytes_of_a_text_are_its_own_and_outlive_the_name() -> None:
     text = "".join(["plain", " text"])
     for each in (text, text + "é一😀", ""):

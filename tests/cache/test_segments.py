@@ -308,15 +308,6 @@ def test_texts_that_may_not_be_divided_are_not() -> None:
 
 
 @needs_kernel
-@pytest.mark.parametrize("strategy", ["serial", "overlap", "lopt", "delimiter"])
-def test_other_strategies_divide_no_short_text(strategy: str) -> None:
-    rows = [ENGLISH[:300]] * 50
-    with tokpar.Encoder("default", strategy=strategy, allow_approximate=True) as encoder:
-        batch = encoder.encode_batch(rows)
-    assert all(encoding.seams.everywhere is None for encoding in batch)
-
-
-@needs_kernel
 def test_a_tokenizer_that_is_changed_never_answers_from_old_entries() -> None:
     tokenizer = Tokenizer.from_file(str(DATA / "default.json"))
     rows = [ENGLISH[:500]] * 40

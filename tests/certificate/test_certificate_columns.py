@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tiktoken
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import AddedToken as Added
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
@@ -43,16 +43,15 @@ from tests.support.certified import (
     witness,
 )
 from tests.support.seams import part
-from tokpar.arrays import IdArray, byte_length, byte_starts, spaces_behind_text
-from tokpar.certificate import checker, content_index, pair_rule, tokenizer_probe
-from tokpar.certificate.certificate_file import from_bytes, to_bytes
+from tokpar.arrays import IdArray, byte_starts, spaces_behind_text
+from tokpar.certificate import checker, pair_rule
 from tokpar.certificate.check_context import CheckContext, RefusedError
 from tokpar.certificate.checker import check, check_seams, seam_findings, surely_licensed
 from tokpar.certificate.fact_differences import AS_TOLD
 from tokpar.certificate.frozen_tables import load_tables
 from tokpar.certificate.id_proof import edge_findings, token_counts
 from tokpar.certificate.rule_checker import RuleChecker
-from tokpar.certificate.tokenizer_probe import TokenizerProbe, Utf8Text
+from tokpar.certificate.tokenizer_probe import TokenizerProbe
 from tokpar.cuts.finder import finder_for
 from tokpar.encoding import Encoding
 from tokpar.interfaces import facts_of
@@ -61,42 +60,6 @@ from tokpar.seams import Columns, Everywhere, Seams
 from tokpar.types import AddedToken, Facts, Report, Seam
 
 # ------------------------------------------------------------------------------- the text's spaces
-
-
-@pytest.mark.parametrize("text", ["", "aé😀", "a\ud83d", "\ud83d\ude00é"])
-@pytest.mark.parametrize("times", [1, 70_000])  # a long text is not encoded anew
-def test_bytes_of_a_text(text: str, times: int) -> None:
-    assert byte_length(text * times) == times * len(text.encode("utf-8", "surrogatepass"))
-
-
-@given(TEXTS, st.data())
-@example("\x85 a\xa0 b\u1680 c\u2000 d\u200b e\u2029 f\u205f g\u3000 h\U0001f680 i\x1c j", None)
-def test_spaces_in_bytes_are_those_of_the_text(text: str, data: Any) -> None:
-    places = spaces_behind_text(text, 0, len(text))
-    starts = byte_starts(text)
-    own = Utf8Text(text)
-    assert own.spaces.tolist() == starts[places].tolist()
-    everywhere = np.arange(len(text) + 1)
-    assert own.byte_offsets(everywhere).tolist() == starts.tolist()
-    for size in (1, 2, 5):  # bytes looked at together, 131,072 otherwise
-        with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(tokenizer_probe, "_BLOCK", size)
-            assert Utf8Text(text).spaces.tolist() == own.spaces.tolist()
-    if data is None:
-        return
-    ends = sorted(data.draw(st.sets(st.integers(0, len(text)), min_size=2)))
-    regions = np.array([*pairwise(ends)], dtype=np.int64)
-    regions = regions[data.draw(st.sets(st.integers(0, len(regions) - 1)).map(sorted))]
-    expected = [p for a, b in regions.tolist() for p in spaces_behind_text(text, a, b).tolist()]
-    assert own.spaces_inside(starts[regions]).tolist() == starts[expected].tolist()
-    for place in range(len(text)):
-        assert own.position(int(starts[place])) == place
-
-
-@given(TEXTS, st.lists(TEXTS | st.sampled_from(["a", " ", "ab"]), max_size=8))
-def test_contents_that_occur_are_found(text: str, contents: list[str]) -> None:
-    drawn = [*contents, text[1:3], text[-2:], text[:1] + text]
-    assert {*content_index.occurring(drawn, text)} == {c for c in drawn if c and c in text}
 
 
 # ------------------------------------------------------------------------------- columns
@@ -386,12 +349,6 @@ def test_a_dense_certificate_is_judged_without_its_seams() -> None:
         len(encoding.seams)
 
 
-def test_a_stored_dense_certificate_checks_like_the_encoding() -> None:
-    tokenizer, text, encoding = dense_case()
-    stored = from_bytes(to_bytes(encoding, text, "t"))
-    assert check(stored, text, tokenizer) == check(encoding, text, tokenizer)
-
-
 def regions_case(regions: list[tuple[int, int]], licence: Seam = UNIVERSAL) -> set[str]:
     tokenizer, text, encoding = dense_case()
     seams = Seams(encoding.seams.planned, Everywhere(licence, np.array(regions, dtype=np.int64)))
@@ -423,11 +380,6 @@ END, (A, B, C) = len(DENSE), PLACES
 )
 def test_regions_must_lie_between_neighbouring_seams(regions: list[tuple[int, int]]) -> None:
     assert regions_case(regions) == {"region"}
-
-
-def test_any_of_the_regions_between_seams_will_do() -> None:
-    for regions in ([], [(0, A)], [(A, B), (C, END)], [(C, END)]):
-        assert regions_case(regions) == set()
 
 
 def test_a_seam_of_a_wrong_witness_ends_no_region() -> None:
@@ -762,28 +714,6 @@ def test_an_encoding_that_was_pickled_or_copied_checks() -> None:
         report = check(other, ENGLISH, tokenizer)
         assert report.ok
         assert report.seams == len(encoding.seams)
-
-
-def test_the_seams_counted_are_those_of_the_encoding_and_none_is_made(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    tokenizer, encoding = divided()
-    expected = len(encoding.seams)
-    bare = Encoding.of(encoding.ids, Seams(*encoding.seams.__reduce__()[1]), encoding.report)
-    made: list[Any] = []
-    for name in ("positions", "tokens"):
-        monkeypatch.setattr(Seams, name, property(lambda self: made.append(self)))
-    assert check(bare, ENGLISH, tokenizer).seams == expected
-    assert made == []
-
-
-def test_the_memory_of_words_writes_small_certificates() -> None:
-    tokenizer, encoding = divided()
-    data = to_bytes(encoding, ENGLISH, tokenizer.name)
-    stored = from_bytes(data)
-    assert stored.seams.everywhere is not None
-    assert len(data) - 4 * len(encoding.ids) < 1500
-    assert check(stored, ENGLISH, tokenizer).ok
 
 
 @pytest.mark.parametrize("settings", [{"strategy": "only_second"}, {"stride": 4}])

@@ -123,15 +123,6 @@ def test_the_checker_of_rows_agrees_on_drawn_rows(data: st.DataObject) -> None:
     assert differing(windows, checker) == []
 
 
-@at_most(100)
-@given(data=st.data())
-def test_the_checker_of_rows_agrees_on_a_row_of_one(data: st.DataObject) -> None:
-    one = data.draw(split("regex"))
-    windows = windows_or_none([one], ATOMS[:4])
-    checker = rows_checker(windows, [one])
-    assert differing(windows, checker) == []
-
-
 def test_the_checker_of_rows_refuses_stages_of_other_symbols() -> None:
     small = SplitStage("a|[ ]", "regex")
     proof = proof_of(decide_pairs([small], ask("a "), asked("a ")), small)
@@ -210,12 +201,6 @@ def test_spoilt_proofs_are_refused(what: str) -> None:
     PairChecker(proof)
     with pytest.raises(RefusedProofError):
         PairChecker(proof | SPOILT[what])
-
-
-@pytest.mark.parametrize("proof", ["", [], None, {"size": 3}])
-def test_what_is_no_proof_is_refused(proof: object) -> None:
-    with pytest.raises(RefusedProofError):
-        PairChecker(proof)
 
 
 def test_a_tree_that_is_too_deep_is_refused() -> None:

@@ -28,7 +28,6 @@ from tokpar.sessions.common_ends import common_prefix, common_suffix
 
 pytestmark = pytest.mark.ids
 
-NAMES = sorted(named_tokenizers())
 PROSE = "It's 1,234 words of\n\nplain  prose, and 中文字 too — e\u0301t cetera. "
 
 
@@ -68,20 +67,6 @@ def test_a_tokenizer_that_tells_nothing_is_encoded_whole_and_says_so() -> None:
     assert "tells no facts" in patch.why
     expected = np.asarray(WordHash().encode("one two three four")).tolist()
     assert session.unprocessed_ids.tolist() == expected
-
-
-CLUSTERS = (
-    "e\u0301\u0323",
-    "\U0001f468\u200d\U0001f469\u200d\U0001f467",
-    "\U0001f1e9\U0001f1ea\U0001f1eb",
-    "\u1112\u1161\u11ab",
-    "\r\n",
-    "\u0915\u094d\u0937\u093f",
-    "\u2764\ufe0f",
-    "\u4e2d\U000e0100",
-)
-"""What a reader sees as one character: accents, an emoji family, flags, Hangul, a line end,
-Devanagari, and two variation selectors."""
 
 
 def test_truncation_padding_and_special_tokens_are_those_of_the_own_call() -> None:
@@ -125,17 +110,6 @@ def test_an_edit_encodes_its_neighbourhood_whatever_the_length(name: str) -> Non
         assert session.unprocessed_ids.tolist() == ids_of(encoder.tokenizer, session.text)
 
 
-def test_appends_to_a_text_without_cuts_have_the_ids_of_a_full_encode() -> None:
-    """Letters, characters of Chinese, signs: no place between them is certified for ever."""
-    encoder, rng = encoder_of("cl100k_part"), random.Random("endless")
-    for letters in ("abcdefgh", "中文字的", "a", "ab", "😀"):
-        text = "".join(rng.choices(letters, k=4000))
-        session = encoder.session(text[:2000])
-        for start in range(2000, 4000, 400):
-            session.append(text[start : start + 400])
-        assert session.unprocessed_ids.tolist() == ids_of(encoder.tokenizer, text)
-
-
 def test_appends_of_single_characters_leave_long_segments() -> None:
     session = encoder_of("cl100k_part").session()
     for char in PROSE * 20:
@@ -146,23 +120,6 @@ def test_appends_of_single_characters_leave_long_segments() -> None:
 
 
 # --------------------------------------------------------------------------------- refused
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_sessions_add_up_to_the_ids_of_the_whole_text(name: str) -> None:
-    """Parts of every kind at either side of the seam; each sum is a session as others are."""
-    encoder = encoder_of(name)
-    texts = ["", " ", "one two", " three four. " * 90, "e\u0301", "\u0301x\r", "\nfive", *CLUSTERS]
-    parts = [encoder.session(text) for text in texts]
-    for left in parts:
-        for right in parts:
-            whole = left + right
-            assert whole.text == left.text + right.text
-            assert whole.unprocessed_ids.tolist() == ids_of(encoder.tokenizer, whole.text)
-            assert left.text in texts, "a sum leaves its parts alone"
-            patch = whole.append(left)
-            assert whole.unprocessed_ids.tolist() == ids_of(encoder.tokenizer, whole.text)
-            assert patch.replace_from <= len((left + right).unprocessed_ids)
 
 
 def test_a_sum_encodes_the_characters_near_the_seam_only() -> None:
