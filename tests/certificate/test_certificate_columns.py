@@ -6,7 +6,6 @@ import copy
 import dataclasses
 import functools
 import pickle
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise, product
 from typing import Any
@@ -44,7 +43,7 @@ from tests.support.certified import (
 )
 from tests.support.seams import part
 from tokpar.arrays import IdArray, byte_starts, spaces_behind_text
-from tokpar.certificate import checker, pair_rule
+from tokpar.certificate import checker
 from tokpar.certificate.check_context import CheckContext, RefusedError
 from tokpar.certificate.checker import check, check_seams, seam_findings, surely_licensed
 from tokpar.certificate.fact_differences import AS_TOLD
@@ -176,89 +175,6 @@ def of_two(seam: Seam) -> bool:
 @functools.cache
 def facts_named(name: str, tokens: str) -> Facts:
     return dataclasses.replace(FACTS[name](), added_tokens=added_of(TOKENS[tokens]))
-
-
-@functools.cache
-def facts_normalized() -> tuple[Facts, ...]:
-    return tuple(
-        tokenizer.facts
-        for normalizer in STAGES_AROUND
-        for tokenizer in (regex_tokenizer("cl100k", normalizer), bert_tokenizer(normalizer))
-    )
-
-
-def without_a_side(which: slice) -> Callable[..., Any]:
-    """Seams are taken for alike that have only one character in common."""
-    original = checker.surely_licensed
-
-    class Blind(str):
-        def __getitem__(self, part: Any) -> str:
-            found = str(self)[part]
-            return found if isinstance(part, int) else found[which]
-
-    def judged(columns: Columns, placed: Any, ground: CheckContext, judge: RuleChecker) -> Any:
-        blind = CheckContext(Blind(ground.text), ground.facts, ground.tables)
-        return original(columns, placed, blind, judge)
-
-    return judged
-
-
-# each planted mistake must be told apart from the judge by the texts above
-holds = checker._holds
-EVERY_KIND = {"NFC", "Replace", "Strip", "BertNormalizer", "StripAccents"}
-BY_TWO = {("PAIR", theorem) for theorem in ("20", "40", "42", "4.8")}
-MISTAKES: list[tuple[Any, str, Any]] = [
-    (pair_rule, "_KEPT", dict.fromkeys(pair_rule._KEPT, EVERY_KIND)),
-    (pair_rule, "_KEPT", pair_rule._KEPT | {pair_rule.NON_SPACE: EVERY_KIND}),
-    (pair_rule, "_KEPT", pair_rule._KEPT | {pair_rule.ANY: EVERY_KIND}),
-    (checker, "looks_at_two", lambda licence, facts: licence[:2] in BY_TWO),
-    (checker, "_holds", lambda condition, of: True),
-    (checker, "_holds", lambda condition, of: isinstance(of, int) or holds(condition, of)),
-    (sys.modules[__name__], "surely_licensed", without_a_side(slice(1, 2))),
-    (sys.modules[__name__], "surely_licensed", without_a_side(slice(0, 1))),
-]
-
-
-STAGES_AROUND = [
-    normalizers.Replace("a", " "),
-    normalizers.Replace("ab", " "),
-    normalizers.Strip(),
-    normalizers.StripAccents(),
-]
-TWICE = "xb cd xb. ab cd ab."
-"""The same characters at two places, of which a normalizer may change one."""
-
-
-def all_compared() -> None:
-    """The texts of the tests above through every kind of tokenizer."""
-    texts = (EVERY, DIGITS, "x  a b 1.\n" + EVERY, "a b.a 123456 aé中")
-    for text in (TWICE, *texts):
-        for facts in facts_normalized():
-            compared(text, facts)
-    for tokens in TOKENS:
-        for text in texts:
-            for name in FACTS:
-                compared(text, facts_named(name, tokens))
-
-
-@functools.cache
-def unplanted() -> None:
-    """Without a mistake all is well."""
-    all_compared()
-
-
-def test_columns_agree_where_mistakes_are_planted() -> None:
-    unplanted()
-
-
-@pytest.mark.parametrize(("where", "name", "wrong"), MISTAKES)
-def test_a_mistake_in_columns_is_seen(
-    monkeypatch: pytest.MonkeyPatch, where: Any, name: str, wrong: Any
-) -> None:
-    unplanted()
-    monkeypatch.setattr(where, name, wrong)
-    with pytest.raises(AssertionError):
-        all_compared()
 
 
 def test_digits_inside_a_run_and_line_ends_are_refused() -> None:
