@@ -9,10 +9,10 @@ that was stopped goes on with the next fault. The second line plants again what 
 noticed, and fails if a fault is not noticed now: a test may be deleted if this passes for its room.
 
 Each fault is planted in a copy of the checkout, in a temporary directory. The tests of its room run
-there: the test of the list first, then those that noticed most faults, then the files that name the
-faulty module, then the others, drawn. They stop at the first failure, or after so many seconds of a core. A test that
-uses 60 seconds more than that notices the fault, too. A fault is named and drawn by a hash of its
-text: a change elsewhere leaves it what it is.
+there: the test of the list first, then the files that name the faulty module, then the others, in
+an order drawn for the fault. They stop at the first failure, or after so many seconds of a core. A
+test that uses 60 seconds more than that notices the fault, too. A fault is named and drawn by a hash
+of its text: a change elsewhere leaves it what it is.
 """
 
 from __future__ import annotations
@@ -169,22 +169,13 @@ def faults_of(files: str) -> Iterator[Fault]:
 class Order:
     """A plugin of pytest: which tests run first, when they end, and which test runs now."""
 
-    def __init__(
-        self, folder: Path, seconds: int, first: Sequence[str], file: str, draw: str
-    ) -> None:
-        self.started, self.seconds, self.draw, self.is_over = (
-            folder / "started",
-            seconds,
-            draw,
-            False,
-        )
-        self.rank = {name: k for k, name in enumerate(first)}
-        self.about = Path(file).stem
+    def __init__(self, folder: Path, seconds: int, first: str, file: str, draw: str) -> None:
+        self.started, self.seconds, self.first, self.draw = folder / "started", seconds, first, draw
+        self.about, self.is_over = Path(file).stem, False
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         places = {path: self._place_of(path) for path in {item.path for item in items}}
-        last = len(self.rank)
-        items.sort(key=lambda item: (self.rank.get(item.nodeid, last), places[item.path]))
+        items.sort(key=lambda item: (item.nodeid != self.first, places[item.path]))
 
     def _place_of(self, path: Path) -> tuple[int, bytes]:
         """Files that name the faulty module come first, then those whose own name is like its."""
@@ -296,8 +287,7 @@ def main(given: argparse.Namespace) -> int:
 
     def plant(turn: tuple[str, Fault]) -> str | None:
         (room, fault), tree = turn, copies.get()
-        killers = Counter(row[4] for row in rows.values() if row[4]).most_common()
-        first = [*rows.get(fault.name, [])[4:], *(name for name, _ in killers)]
+        first = rows.get(fault.name, [""])[-1] or ""
         try:
             return tree.noticed_by(fault, tests[room], given.seconds, first, fault.file, fault.name)
         finally:
@@ -307,7 +297,7 @@ def main(given: argparse.Namespace) -> int:
         for k in range(given.jobs):
             copies.put(tree := Copy(Path(folder, str(k))))
         for room in {room for room, _ in planted}:
-            if failure := tree.first_failure(tests[room], given.seconds, [], room, ""):
+            if failure := tree.first_failure(tests[room], given.seconds, "", "", ""):
                 return print(f"{failure} fails without a fault") or 2
         found = tqdm(pool.map(plant, planted), total=len(planted), unit="fault", smoothing=0)
         for (_, fault), test in zip(planted, found, strict=True):
