@@ -11,8 +11,8 @@ noticed, and fails if a fault is not noticed now: a test may be deleted if this 
 Each fault is planted in a copy of the checkout, in a temporary directory. The tests of its room run
 there: the test of the list first, then the files that name the faulty module, then the others, in
 an order drawn for the fault. They stop at the first failure, or after so many seconds of a core. A
-test that uses 60 seconds more than that notices the fault, too. A fault is named and drawn by a hash
-of its text: a change elsewhere leaves it what it is.
+test that uses 60 seconds more than that notices the fault, too. A fault is named and drawn by a
+hash of its text: a change elsewhere leaves it what it is.
 """
 
 from __future__ import annotations
