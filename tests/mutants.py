@@ -220,14 +220,16 @@ class Copy:
         ignored = shutil.ignore_patterns(".git", "__pycache__", ".*_cache", ".hypothesis")
         shutil.copytree(ROOT, folder, ignore=ignored)
 
-    def noticed_by(self, fault: Fault, *how: Any) -> str | None:
-        """The test that fails with the fault, or None. `how`: see `run`, but for the folder."""
+    def noticed_by(self, fault: Fault, tests: Sequence[str], *how: Any) -> str | None:
+        """The test that fails with the fault, alone too, or None. `how`: see `run`."""
         file, library = self.folder / fault.file, self.folder / "tokpar/cache/_call.abi3.so"
         text, compiled = file.read_bytes(), library.read_bytes()
         self._write(file, text[: fault.start] + fault.new.encode() + text[fault.stop :])
         try:
-            failed = file.suffix != ".py" and not compile_call(library)
-            return "compiler" if failed else self.first_failure(*how)
+            if file.suffix != ".py" and not compile_call(library):
+                return "compiler"
+            found = self.first_failure(tests, *how)
+            return self.first_failure([found], *how) if found and "::" in found else found
         finally:
             self._write(file, text)
             self._write(library, compiled)
