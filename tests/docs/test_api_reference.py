@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import doctest
 import importlib
-import importlib.util
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -209,45 +208,3 @@ def test_the_examples_in_docstrings_run(name: str) -> None:
 
 
 # ------------------------------------------------------------------ the tests find what is planted
-
-
-# -------------------------------------------------------------------------------- links of the site
-
-
-def site_module() -> ModuleType:
-    """docs/site/repository.py, which mkdocs loads by its path, too."""
-    spec = importlib.util.spec_from_file_location(
-        "repository", ROOT / "docs" / "site" / "repository.py"
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-SOURCES = {"guide.md", "streaming.md", "hooks/mergers.md", "proofs/stream.md", "proofs/coq/Seams.v"}
-
-
-@pytest.mark.parametrize(
-    ("page", "link", "in_site"),
-    [
-        ("streaming.md", "[a](../proofs/stream.md)", "[a](proofs/stream.md)"),
-        ("streaming.md", "[a](../proofs/stream.md#words)", "[a](proofs/stream.md#words)"),
-        ("hooks/mergers.md", "[a](../../proofs/stream.md)", "[a](../proofs/stream.md)"),
-        ("proofs/stream.md", "[a](../docs/guide.md)", "[a](../guide.md)"),
-        ("proofs/stream.md", "[a](coq/Seams.v)", "[a](coq/Seams.v)"),
-        ("guide.md", "[a](streaming.md#x)", "[a](streaming.md#x)"),
-        ("guide.md", "[`a`](../LICENSE), [b](../tests/support/toy.py)", "`a`, b"),
-        ("proofs/stream.md", "[a](../tokpar/streaming.py)", "a"),
-        ("guide.md", "[a](no/such/file.md)", "[a](no/such/file.md)"),
-        ("guide.md", "[a](https://example.org/a)", "[a](https://example.org/a)"),
-        ("guide.md", "[a](#here)", "[a](#here)"),
-        ("guide.md", "```\n[a](../LICENSE)\n```\n", "```\n[a](../LICENSE)\n```\n"),
-    ],
-)
-def test_a_link_leads_to_the_same_page_in_the_site(page: str, link: str, in_site: str) -> None:
-    assert site_module().with_site_links(link, page, SOURCES) == in_site
-
-
-PAGES = sorted([*(ROOT / "docs").rglob("*.md"), *(ROOT / "proofs").rglob("*.md")])

@@ -20,6 +20,7 @@ import tokpar.registry as registry_module
 from tests.support.paths import ROOT
 from tokpar import hooks
 from tokpar.cli import main
+from tokpar.interfaces import Executor, Merger, Splitter, TokenizerAdapter, is_optional
 
 PLUGINS = sorted(path for path in (ROOT / "plugins").iterdir() if path.is_dir())
 FOR_SERVERS = {"tokpar-vllm": {"vllm.general_plugins", "sglang.srt.plugins"}}
@@ -27,7 +28,6 @@ FOR_SERVERS = {"tokpar-vllm": {"vllm.general_plugins", "sglang.srt.plugins"}}
 LIBRARY = ROOT / "plugins" / "tokpar-engines"
 """What the plugins of engines share: it has several modules, and no hook."""
 OF_TOKPAR = [path for path in PLUGINS if path.name not in FOR_SERVERS and path != LIBRARY]
-HOOK_PAGES = sorted((ROOT / "docs" / "hooks").glob("*.md"))
 TUTORIAL = ROOT / "docs" / "plugins.md"
 TEXT = "one two\nthree four\n\n    five, 678 nine\n" * 2000
 
@@ -66,13 +66,12 @@ def test_a_plugin_is_a_module_that_its_pyproject_announces(plugin: Path) -> None
     assert {path.parent for path in modules_of(plugin)} == {package}
 
 
-@pytest.mark.parametrize("page", [TUTORIAL, *HOOK_PAGES], ids=lambda page: page.stem)
-def test_the_pages_for_authors_import_from_doors(page: Path) -> None:
+def test_the_page_for_authors_imports_from_doors() -> None:
     doors = {
         "tokpar.plugin",
         *(f"tokpar.plugin.{name}" for name in ("merge", "split", "tokenizer")),
     }
-    assert set(imports_of_tokpar(fenced(page))) <= {"tokpar"} | doors
+    assert set(imports_of_tokpar(fenced(TUTORIAL))) <= {"tokpar"} | doors
 
 
 @pytest.mark.parametrize("plugin", PLUGINS, ids=lambda plugin: plugin.name)
@@ -183,20 +182,14 @@ def fenced(page: Path) -> str:
     return "\n".join(re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
 
 
-def test_the_parts_shown_in_the_pages_are_those_of_the_example() -> None:
-    path = ROOT / "plugins" / "tokpar-example" / "src" / "tokpar_example" / "__init__.py"
-    own = {part.name: part for part in definitions(path.read_text(encoding="utf-8"))}
-    shown = {
-        part.name: part
-        for page in HOOK_PAGES
-        for part in definitions(fenced(page))
-        if part.name in ("Letters", "load", "PoolExecutor", "LineSplitter", "EdgeMerger")
-    }
-    assert len(shown) == 5
-    for name, part in shown.items():
-        assert ast.unparse(part).replace("'", "") == ast.unparse(own[name]).replace("'", ""), name
+def test_the_page_has_a_row_for_each_hook() -> None:
+    rows = re.findall(r"^\| `(tokpar_\w+)` \|", TUTORIAL.read_text("utf-8"), re.MULTILINE)
+    assert sorted(rows) == sorted(hooks.OFFERS)
 
 
-def definitions(source: str) -> list[ast.ClassDef | ast.FunctionDef]:
-    kinds = (ast.ClassDef, ast.FunctionDef)
-    return [each for each in ast.parse(source).body if isinstance(each, kinds)]
+def test_the_page_names_every_optional_member() -> None:
+    page = TUTORIAL.read_text(encoding="utf-8")
+    parts = (TokenizerAdapter, Splitter, Executor, Merger)
+    members = [name for part in parts for name, value in vars(part).items() if is_optional(value)]
+    assert len(members) == 6
+    assert [name for name in members if not re.search(rf"[`.]{name}\b", page)] == []
