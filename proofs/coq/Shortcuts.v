@@ -1,100 +1,8 @@
 (** The shortcuts of the compiled call: BPE over characters (Lemmas 55 to 58), segments and the table of
-    their ids (the corollaries on segments and runs), longest tokens (Theorem 61):
-    proofs/compiled-call.md. *)
+    their ids (the corollaries on segments and runs): proofs/compiled-call.md. *)
 From Coq Require Import List Arith Lia Bool NArith.
-From Tokpar Require Import Merging Seams Ids Pairs Pipeline.
+From Tokpar Require Import Merging Seams Ids Pairs Longest Queue Pipeline.
 Import ListNotations.
-
-(** ** Boundaries that no merge deletes *)
-Section Apart.
-Variable A : Type.
-Variable priority : list A -> list A -> option nat.
-Notation step := (step priority).
-Notation final := (final priority).
-Notation E := (E priority).
-
-(** What steps keep, of rows on the left and on the right, and what excludes a merge across. *)
-Lemma final_apart (Ql Qr : list (list A) -> Prop) :
-  (forall s d s', proper s -> step s = Some (d, s') -> Ql s -> Ql s') ->
-  (forall s d s', proper s -> step s = Some (d, s') -> Qr s -> Qr s') ->
-  (forall l u v r, proper (l ++ [u]) -> proper (v :: r) ->
-     Ql (l ++ [u]) -> Qr (v :: r) -> priority u v = None) ->
-  forall l r, proper (l ++ r) -> Ql l -> Qr r -> final (l ++ r) = final l ++ final r.
-Proof.
-  intros kl kr none l r pr hl hr. remember (l ++ r) as s eqn:e. revert l r e pr hl hr.
-  induction s as [s h|s d s' h IH] using (final_induction A priority); intros l r -> pr hl hr.
-  - rewrite (final_step _ _ (l ++ r)), h. apply step_app_none in h as [sl sr].
-    now rewrite (final_step _ _ l), sl, (final_step _ _ r), sr.
-  - pose proof pr as both. apply proper_app in both as [pl p_r].
-    assert (proper s') as pr' by (eapply step_proper; eauto). rewrite (final_step _ _ (l ++ r)), h.
-    destruct (step_app _ _ _ _ _ _ pr h) as [(_ & l' & sl & ->)|[->|(_ & r' & sr & ->)]].
-    + rewrite (final_step _ _ l), sl. apply IH; eauto.
-    + exfalso. apply definition_1 in h as (a & u & v & b & (e & p & pp & _) & ed & _).
-      destruct (split_unique A l r (a ++ [u]) (v :: b)) as [-> ->]; [easy| |easy|].
-      * now rewrite e, <- app_assoc.
-      * now rewrite (none a u v b) in pp.
-    + rewrite (final_step _ _ r), sr. apply IH; eauto.
-Qed.
-
-(** No merge joins an end of the left text with a beginning of the right one. *)
-Lemma final_no_merge l r : proper (l ++ r) ->
-  (forall a x y b, a ++ x = concat l -> y ++ b = concat r -> x <> [] -> y <> [] -> priority x y = None) ->
-  final (l ++ r) = final l ++ final r.
-Proof.
-  intros pr none.
-  apply final_apart with (Ql := fun s => concat s = concat l) (Qr := fun s => concat s = concat r);
-    try easy.
-  - intros s d s' _ h e. now rewrite (step_concat _ _ _ _ _ h).
-  - intros s d s' _ h e. now rewrite (step_concat _ _ _ _ _ h).
-  - intros a u v b pl p_r el er. apply (none (concat a) u v (concat b)).
-    + rewrite <- el, concat_app. simpl. now rewrite app_nil_r.
-    + now rewrite <- er.
-    + apply proper_app in pl as [_ pl]. now inversion pl.
-    + now inversion p_r.
-Qed.
-
-(** ** Theorem 61: longest tokens *)
-
-(** A row of canonical tokens in which each two neighbours stay apart. *)
-Fixpoint neighbours_ok (row : list (list A)) : Prop :=
-  match row with
-  | [] => True
-  | [t] => E t = [t]
-  | u :: (v :: _) as row' => E (u ++ v) = [u; v] /\ neighbours_ok row'
-  end.
-
-(** Theorem 61: such a row is the encoding, whoever found it. *)
-Theorem theorem_61 : forall row : list (list A), proper row ->
-  neighbours_ok row -> E (concat row) = row.
-Proof.
-  intros row pr. destruct row as [|t [|v row]]; [easy|intros h; simpl; now rewrite app_nil_r|].
-  intros h. apply corollary_7; [simpl; lia|]. revert t v pr h.
-  induction row as [|x row IH]; intros t v pr [e h] k lt; simpl in lt.
-  - replace k with 0 by lia. exact e.
-  - destruct k as [|k]; [exact e|]. inversion pr as [|? ? _ pr']; subst.
-    apply (IH v x pr' h k). simpl. lia.
-Qed.
-
-(** ... so up to a place there is one such row at most. *)
-Theorem theorem_61_unique : forall row row' : list (list A), proper row -> proper row' ->
-  neighbours_ok row -> neighbours_ok row' -> concat row = concat row' -> row = row'.
-Proof.
-  intros row row' pr pr' h h' e. rewrite <- (theorem_61 row pr h), <- (theorem_61 row' pr' h').
-  now rewrite e.
-Qed.
-
-(** ... and no merge of an end of u with a beginning of v: then E(uv) = [u, v]. *)
-Theorem theorem_61_no_rule : forall u v : list A, u <> [] -> v <> [] -> E u = [u] -> E v = [v] ->
-  (forall a x y b, a ++ x = u -> y ++ b = v -> x <> [] -> y <> [] -> priority x y = None) ->
-  E (u ++ v) = [u; v].
-Proof.
-  intros u v nu nv eu ev none. rewrite E_final, atoms_app.
-  rewrite final_no_merge.
-  - now rewrite <- !E_final, eu, ev.
-  - rewrite <- atoms_app. apply atoms_proper.
-  - now rewrite !atoms_concat.
-Qed.
-End Apart.
 
 (** ** BPE over characters *)
 
@@ -372,11 +280,14 @@ Definition char_id (f : char_facts) (t : list N) : option N :=
 Definition char_known (f : char_facts) (t : list N) : bool :=
   match char_id f t with Some _ => true | None => false end.
 
+Definition id_or_none (f : char_facts) (t : list N) : N :=
+  match char_id f t with Some i => i | None => 0%N end.
+
 (** The tokens of a piece, and its ids. *)
 Definition char_pieces (f : char_facts) : list N -> list (list N) :=
   engine_tokens (char_known f) (char_fallback f) (char_fuse f) (char_unk f) (by_lines (char_merges f)).
 Definition char_ids (f : char_facts) (w : list N) : list N :=
-  map (fun t => match char_id f t with Some i => i | None => 0%N end) (char_pieces f w).
+  map (id_or_none f) (char_pieces f w).
 
 (** The gate: no merge has the unknown token as a part, nor, with byte fallback, what may be the name of
     a byte. *)
@@ -439,6 +350,27 @@ Proof.
     now rewrite i in cut.
 Qed.
 
+(** Lemma 56, for a file: no two merges with one id give two strings. The tokens by the engine's queue. *)
+Definition ids_apart (f : char_facts) : bool :=
+  let made := map (fun m => fst m ++ snd m) (char_merges f) in
+  forallb (fun s => forallb (fun t =>
+    negb (N.eqb (id_or_none f s) (id_or_none f t)) || string_same s t) made) made.
+Definition queue_pieces (f : char_facts) (w : list N) : list (list N) :=
+  engine_merging N (by_lines (char_merges f)) (id_or_none f)
+    (engine_atoms (char_known f) (char_fallback f) (char_fuse f) (char_unk f) false w).
+
+Theorem lemma_56_file : forall f : char_facts, char_unk f <> Some [] -> ids_apart f = true ->
+  forall w : list N, atoms_known (char_known f) (char_fallback f) (char_unk f) w = true ->
+    queue_pieces f w = char_pieces f w.
+Proof.
+  intros f ne apart w k. unfold queue_pieces, char_pieces, engine_tokens. apply lemma_56.
+  - intros u v u' v' h h' e. apply by_lines_in in h, h'. unfold ids_apart in apart.
+    rewrite forallb_forall in apart. specialize (apart (u ++ v) (in_map (fun m => fst m ++ snd m) _ _ h)).
+    rewrite forallb_forall in apart. specialize (apart (u' ++ v') (in_map (fun m => fst m ++ snd m) _ _ h')).
+    rewrite e, N.eqb_refl in apart. now apply string_same_spec.
+  - rewrite lemma_55 by easy. now apply atoms_proper_rows.
+Qed.
+
 (** Lemma 58: with [ignore_merges] a piece that is a token is this token. *)
 Theorem lemma_58 : forall (V : vocabulary) (priority : list nat -> list nat -> option nat)
   (b : list nat) (i : N), id_in V b = Some i -> encode_piece V priority true b = [i].
@@ -461,7 +393,8 @@ Definition some_chars : char_facts := {|
   char_fallback := true; char_fuse := false; char_unk := None |}.
 
 Example some_chars_cut :
-  char_gate some_chars = true /\ char_cut some_chars 98 97 = true /\ char_cut some_chars 97 98 = false /\
+  char_gate some_chars = true /\ ids_apart some_chars = true /\
+  char_cut some_chars 98 97 = true /\ char_cut some_chars 97 98 = false /\
   atoms_known (char_known some_chars) true None [97; 98; 233; 97]%N = true /\
   char_ids some_chars [97; 98; 98; 97; 233; 98]%N = [3; 0; 200; 174; 1]%N.
 Proof. repeat split; vm_compute; reflexivity. Qed.

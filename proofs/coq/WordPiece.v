@@ -215,6 +215,34 @@ Proof.
   - injection e as -> _. rewrite s. apply orb_true_r.
 Qed.
 
+(** As the engine has it: a run of white space is one piece, which is removed. The words are the same. *)
+Definition engine_words (S : list A) : list (list A) :=
+  filter (fun w => match w with c :: _ => negb (white c) | [] => true end)
+    (pair_pieces A (fun x y => isolated x || isolated y || xorb (white x) (white y)) S).
+
+Theorem engine_words_same : forall S : list A, engine_words S = bert_words S.
+Proof.
+  intros S. unfold engine_words, bert_words.
+  set (parts := fun x y => isolated x || isolated y || xorb (white x) (white y)).
+  set (keeps := fun w : list A => match w with c :: _ => negb (white c) | [] => true end).
+  set (kept := fun w => negb (is_blank w)).
+  enough (forall S, filter keeps (pair_pieces A parts S) = filter kept (pair_pieces A (bert_parts A stops) S) /\
+            match S with
+            | [] => True
+            | y :: _ => if white y then True else
+                hd [] (pair_pieces A parts S) = hd [] (pair_pieces A (bert_parts A stops) S)
+            end) as h by apply h.
+  clear S. induction S as [|x [|y S] [IH same]]; [easy|unfold keeps, kept; simpl; now destruct (white x)|].
+  rewrite !pair_pieces_cons.
+  destruct (pair_pieces_some A parts y S) as (v & vs & ep).
+  destruct (pair_pieces_some A (bert_parts A stops) y S) as (w & ws & eq).
+  rewrite ep, eq in *. replace (parts x y) with (isolated x || isolated y || xorb (white x) (white y)) by easy.
+  unfold bert_parts at 1 2, stops. unfold keeps, kept in *. simpl in *.
+  destruct (white x) eqn:wx, (white y) eqn:wy, (isolated x) eqn:ix, (isolated y) eqn:iy; simpl;
+    rewrite ?wx, ?wy in *; simpl in *; split; try easy; try congruence. injection same as ->.
+  destruct w; simpl in IH; injection IH as ->; reflexivity.
+Qed.
+
 Lemma pieces_joined S : forallb (fun c => negb (stops c)) S = true ->
   pair_pieces A (bert_parts A stops) S = match S with [] => [] | _ => [S] end.
 Proof.
@@ -383,8 +411,8 @@ Arguments kind_words {A}.
 
 (** ** Level model, from the file *)
 
-(** A WordPiece tokenizer. [white_of], [isolated_of] and [normal_of] are what the engine does; [kinds_of] is what
-    the checker knows. *)
+(** A WordPiece tokenizer. [white_of], [isolated_of] and [normal_of] are what the engine does;
+    [kinds_of] is what the checker knows. *)
 Record word_facts : Type := {
   tokens_of : list (list N * N);                  (* code points and ids *)
   unknown_id : N;
@@ -461,7 +489,8 @@ Definition listed (table : list (N * (kind * list N))) (c : N) : kind * list N :
   match find (fun e => N.eqb (fst e) c) table with Some (_, k) => k | None => (Unknown, []) end.
 
 Lemma listed_right f table : kinds_of f = listed table ->
-  forallb (fun e => fits N.eq_dec (white_of f) (isolated_of f) (normal_of f) (kinds_of f) (fst e)) table = true ->
+  forallb (fun e => fits N.eq_dec (white_of f) (isolated_of f) (normal_of f) (kinds_of f) (fst e))
+    table = true ->
   forall S, table_right f S.
 Proof.
   intros e h S c _ k. rewrite forallb_forall in h. unfold known in k. rewrite e in k. unfold listed in k.
