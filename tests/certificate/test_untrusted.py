@@ -317,7 +317,7 @@ def first_run(untrusted: Any, length: int) -> list[Span]:
     return [*runs_outside(untrusted, 0, length)][:1]
 
 
-def without_edges(first: int, control: Any) -> dict[str, str]:
+def without_edges(first: int, control: Any, vocabulary: str) -> dict[str, str]:
     return {content: chr(first + k) for k, content in enumerate(sorted(control))}
 
 

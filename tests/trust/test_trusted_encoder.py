@@ -135,7 +135,7 @@ def split_at_edges(untrusted: Any, length: int) -> list[Span]:
     return trusted_search.trusted_runs([*untrusted, (length, length)], length)[:1]
 
 
-def without_edges(first: int, control: Any) -> dict[str, str]:
+def without_edges(first: int, control: Any, vocabulary: str) -> dict[str, str]:
     return {content: chr(first + k) for k, content in enumerate(sorted(control))}
 
 
@@ -281,6 +281,21 @@ def test_names_are_never_characters_of_the_text_or_the_vocabulary() -> None:
     everything = private + far + "".join(map(chr, range(0x40000, 0xE0000)))
     with pytest.raises(tokpar.OptionError, match="no 1 characters in a row"):
         trusted.engine_for(everything)
+
+
+def test_no_token_takes_the_letter_of_a_name() -> None:
+    """A token that ends with the letter of the names would hide the name behind it."""
+    tokenizer = Tokenizer(models.WordLevel({"?": 0, "x": 1}, unk_token="?"))
+    letters = [chr(code) for code in named_text.LETTERS]
+    tokenizer.add_tokens([AddedToken("sep", normalized=False)])
+    for letter in letters[:-1]:
+        tokenizer.add_tokens([AddedToken(f"x{letter}", normalized=False)])
+    for text in ("xsep", "x" + letters[0] + "sep"):
+        found = tokpar.encode(text, tokenizer, untrusted=[], control=["sep"])
+        assert found.ids.tolist() == ids_of(tokenizer, text)
+    tokenizer.add_tokens([AddedToken(f"x{letters[-1]}", normalized=False)])
+    with pytest.raises(tokpar.OptionError, match="leave none for names"):
+        tokpar.encode("xsep", tokenizer, untrusted=[], control=["sep"])
 
 
 @given(seed=st.integers(0, 1 << 32))
