@@ -228,28 +228,3 @@ def test_the_examples_in_docstrings_run(name: str) -> None:
     result = doctest.testmod(importlib.import_module(name))
     assert result.attempted > 0
     assert result.failed == 0
-
-
-# ------------------------------------------------------------------ the tests find what is planted
-
-
-def test_a_module_shows_its_public_classes_and_functions() -> None:
-    names = {found.name for found in shown("::: tokpar.hooks\n")}
-    assert {"tokpar.hooks", "tokpar.hooks.Plugin", "tokpar.hooks.load_plugin"} <= names
-    assert not names & {"tokpar.hooks._offers", "tokpar.hooks.LIMIT", "tokpar.hooks.OptionError"}
-
-
-def test_a_module_without_members_shows_itself_only() -> None:
-    page = "::: tokpar.hooks\n    options:\n      members: false\n"
-    assert [found.name for found in shown(page)] == ["tokpar.hooks"]
-
-
-def test_a_directive_that_names_nothing_is_found() -> None:
-    with pytest.raises(KeyError, match="encodes"):
-        list(shown("::: tokpar.encodes\n"))
-
-
-def test_a_missing_docstring_is_found() -> None:
-    source = 'a = 1\nb = 2\n"""Two."""\ndef c() -> None: ...\nclass D:\n    """D."""\n'
-    found = {each.name: each.docstring for each in definitions("m", ast.parse(source))}
-    assert found == {"m.a": None, "m.b": "Two.", "m.c": None, "m.D": "D."}
