@@ -13,7 +13,13 @@ from types import ModuleType
 
 from tests.support.paths import ROOT
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+WINGS = [ROOT / "plugins" / f"tokpar-{name}" for name in ("bench", "diff", "explain", "train")]
+"""Packages whose README is their page; tokpar-incremental runs its own."""
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *(wing / "README.md" for wing in WINGS),
+]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 INNER = {"merging"}
 """Modules of tokpar/pure that only serve others of it: their classes are nobody's to call."""
