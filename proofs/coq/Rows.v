@@ -1,8 +1,5 @@
 (** Rows of Splits (Isolated): Lemma 23, and the pairs of a row, decided: proofs/theorem-23.md and
-    theorem-42.md.
-
-    A Split is a pre-tokenizer of PreTokens.v: its pieces are its matches and the gaps between them.
-    The next Split cuts each piece as a text of its own. *)
+    theorem-42.md. *)
 From Coq Require Import List Arith Lia Bool.
 From Tokpar Require Import Merging Seams PreTokens Patterns PatternPairs Ids.
 Import ListNotations.
@@ -10,30 +7,66 @@ Import ListNotations.
 Section Rows.
 Variable A : Type.
 
-(** The pieces of a row of Splits, each of them given by the end of its first piece. *)
-Fixpoint row_pieces (splits : list (list A -> nat)) (S : list A) : list (list A) :=
-  match splits with
+(** A way to cut a text into pieces; for one Split [pieces m], its matches and the gaps between. *)
+Definition splitter : Type := list A -> list (list A).
+
+(** The pieces of a row: each splitter cuts each piece of the one before as a text of its own. *)
+Fixpoint pieces_of_row (row : list splitter) (S : list A) : list (list A) :=
+  match row with
   | [] => [S]
-  | m :: rest => flat_map (row_pieces rest) (pieces m S)
+  | F :: rest => flat_map (pieces_of_row rest) (F S)
   end.
 
-(** Each cut with its left neighbour in c and its right neighbour in d leaves the pieces as they are,
-    for any way F to cut a text into pieces. *)
-Definition pair_parts (F : list A -> list (list A)) (c d : A -> Prop) : Prop :=
+(** Each cut with its left neighbour in c and its right neighbour in d leaves the pieces as they
+    are, or the ids. *)
+Definition pair_parts {B} (F : list A -> list B) (c d : A -> Prop) : Prop :=
   forall u x y R, c x -> d y -> F ((u ++ [x]) ++ y :: R) = F (u ++ [x]) ++ F (y :: R).
 
-(** At such a cut the last piece of the left part is one of the text, or it goes on to the end of the
-    first piece of the right part. *)
+(** ... or divides one piece of the text, into the last one of the left part and the first one of the
+    right part. *)
+Definition pair_divides (F : splitter) (c d : A -> Prop) : Prop :=
+  forall u x y R, c x -> d y ->
+    F ((u ++ [x]) ++ y :: R) = F (u ++ [x]) ++ F (y :: R) \/
+    exists l v w r, F (u ++ [x]) = l ++ [v ++ [x]] /\ F (y :: R) = (y :: w) :: r /\
+                    F ((u ++ [x]) ++ y :: R) = l ++ ((v ++ [x]) ++ y :: w) :: r.
+
+Lemma row_cons F rest S : pieces_of_row (F :: rest) S = flat_map (pieces_of_row rest) (F S).
+Proof. easy. Qed.
+
+Lemma row_one F S : pieces_of_row [F] S = F S.
+Proof. simpl. induction (F S); simpl; congruence. Qed.
+
+(** Lemma 23: a pair that leaves the pieces of the first Split leaves those of the row; so does one
+    that divides a piece of the first Split, if it leaves the pieces of the rest of the row. *)
+Theorem lemma_23 : forall (F : splitter) (rest : list splitter) (c d : A -> Prop),
+  pair_parts F c d \/ pair_divides F c d /\ pair_parts (pieces_of_row rest) c d ->
+  pair_parts (pieces_of_row (F :: rest)) c d.
+Proof.
+  intros F rest c d [h|[g h]] u x y R cx dy; rewrite !row_cons, <- flat_map_app.
+  - f_equal. now apply h.
+  - destruct (g u x y R cx dy) as [->|(l & v & w & r & -> & -> & ->)]; [easy|].
+    rewrite !flat_map_app. cbn [flat_map]. now rewrite (h v x y w cx dy), app_nil_r, <- !app_assoc.
+Qed.
+
+(** The ids are those of the pieces, for any function of one piece. *)
+Lemma parts_ids (F : splitter) c d {Id} (encode : list A -> list Id) :
+  pair_parts F c d -> pair_parts (fun S => concat (map encode (F S))) c d.
+Proof. intros h u x y R cx dy. now rewrite (h u x y R cx dy), map_app, concat_app. Qed.
+
+(** ** One Split *)
+
+(** The last piece of the left part stays, or goes on to the end of the first piece of the right
+    part. *)
 Definition glues (m : list A -> nat) (c d : A -> Prop) : Prop :=
   forall u x y R, c x -> d y ->
     m ((u ++ [x]) ++ y :: R) = m (u ++ [x]) \/
     m (u ++ [x]) = length (u ++ [x]) /\ m ((u ++ [x]) ++ y :: R) = length (u ++ [x]) + m (y :: R).
 
-Lemma row_cons m rest S : row_pieces (m :: rest) S = flat_map (row_pieces rest) (pieces m S).
-Proof. easy. Qed.
-
-Lemma row_one m S : row_pieces [m] S = pieces m S.
-Proof. simpl. induction (pieces m S); simpl; congruence. Qed.
+Lemma safe_parts m c d : ends_first_piece m -> safe m c d -> pair_parts (pieces m) c d.
+Proof.
+  intros restartable h u x y R cx dy. apply (undisturbed_pieces A m restartable).
+  apply (clean_undisturbed A m restartable). now apply h.
+Qed.
 
 Lemma ends_in m (u : list A) x : ends_first_piece m -> m (u ++ [x]) < length (u ++ [x]) ->
   exists u' : list A, skipn (m (u ++ [x])) (u ++ [x]) = u' ++ [x] /\ length u' < length u.
@@ -44,12 +77,7 @@ Proof.
   rewrite skipn_length. split; [easy|lia].
 Qed.
 
-(** The pieces of both parts are those of the text, or but for one, which is cut. *)
-Lemma glued_pieces m c d : ends_first_piece m -> glues m c d ->
-  forall u x y R, c x -> d y ->
-    pieces m ((u ++ [x]) ++ y :: R) = pieces m (u ++ [x]) ++ pieces m (y :: R) \/
-    exists l v w r, pieces m (u ++ [x]) = l ++ [v ++ [x]] /\ pieces m (y :: R) = (y :: w) :: r /\
-                    pieces m ((u ++ [x]) ++ y :: R) = l ++ ((v ++ [x]) ++ y :: w) :: r.
+Lemma glues_divides m c d : ends_first_piece m -> glues m c d -> pair_divides (pieces m) c d.
 Proof.
   intros restartable g u x y R cx dy. remember (@length A u) as n eqn:e. revert u e.
   induction n as [n IH] using lt_wf_ind. intros u e.
@@ -75,22 +103,10 @@ Proof.
     replace (length (u ++ [x]) + S k - length (u ++ [x])) with (S k) by lia. easy.
 Qed.
 
-(** Lemma 23: a cut that the first Split has is a cut of the row; one that divides a piece of it into
-    pieces of both parts is, if the rest of the row has it. *)
-Theorem lemma_23 : forall (m : list A -> nat) (rest : list (list A -> nat)) (c d : A -> Prop),
-  ends_first_piece m ->
-  safe m c d \/ glues m c d /\ pair_parts (row_pieces rest) c d -> pair_parts (row_pieces (m :: rest)) c d.
-Proof.
-  intros m rest c d restartable [h|[g h]] u x y R cx dy; rewrite !row_cons, <- flat_map_app.
-  - f_equal. apply (undisturbed_pieces A m restartable), (clean_undisturbed A m restartable). now apply h.
-  - destruct (glued_pieces m c d restartable g u x y R cx dy) as [->|(l & v & w & r & -> & -> & ->)];
-      [easy|].
-    rewrite !flat_map_app. cbn [flat_map]. now rewrite (h v x y w cx dy), app_nil_r, <- !app_assoc.
-Qed.
-
 (** ** Many cuts at once *)
 Section Cuts.
-Variable F : list A -> list (list A).
+Variable B : Type.
+Variable F : list A -> list B.
 Variable certified : A -> A -> bool.
 Hypothesis sound : forall a b, certified a b = true -> pair_parts F (eq a) (eq b).
 
@@ -113,7 +129,7 @@ Proof.
   now rewrite firstn_prefix, firstn_all, skipn_suffix, Nat.sub_diag by easy.
 Qed.
 
-(** Theorem 43 for rows: all cuts at such pairs may be made at once. *)
+(** Theorem 43 for rows: all cuts at such pairs may be made at once; F gives pieces, or ids. *)
 Theorem theorem_43_pairs : forall (S : list A) (cuts : list nat),
   cuts_ok certified_at S cuts = true -> F S = concat (map F (segments cuts S)).
 Proof.
@@ -135,15 +151,6 @@ Proof.
   - intros c i. rewrite Nat.sub_0_r. auto.
 Qed.
 
-(** The ids, for any function of one piece. *)
-Corollary theorem_43_pairs_ids : forall (S : list A) (cuts : list nat),
-  cuts_ok certified_at S cuts = true -> forall (Id : Type) (encode : list A -> list Id),
-    concat (map encode (F S)) =
-    concat (map (fun w => concat (map encode (F w))) (segments cuts S)).
-Proof.
-  intros S cuts h Id encode. rewrite (theorem_43_pairs S cuts h).
-  induction (segments cuts S) as [|w ws IH]; [easy|]. simpl. now rewrite map_app, concat_app, IH.
-Qed.
 End Cuts.
 
 (** ** The checker *)
@@ -167,21 +174,22 @@ Definition row_ok (size : nat) (trees : list tree) (pairs : table) : bool :=
 Variable symbol : A -> nat.
 
 (** The Splits of trees. *)
-Definition splits_of : list tree -> list (list A -> nat) :=
-  map (fun t => first_end (tree_regex symbol t)).
+Definition splits_of : list tree -> list splitter :=
+  map (fun t => pieces (first_end (tree_regex symbol t))).
 
 Lemma row_pair_parts size trees c d : (forall a, symbol a < size) ->
   forallb (tree_ok size) trees = true -> row_pair_ok (map (machine_of size) trees) c d = true ->
-  pair_parts (row_pieces (splits_of trees)) (fun a => symbol a = c) (fun a => symbol a = d).
+  pair_parts (pieces_of_row (splits_of trees)) (fun a => symbol a = c) (fun a => symbol a = d).
 Proof.
   intros small. induction trees as [|t trees IH]; intros fine ok; [discriminate ok|].
   rewrite map_cons, row_pair_cons in ok. apply andb_prop in fine as [f fine].
   pose proof (proj1 (andb_prop _ _ f)) as n. apply negb_true_iff in n.
-  change (splits_of (t :: trees)) with (first_end (tree_regex symbol t) :: splits_of trees).
-  apply lemma_23; [exact (pattern_pieces A symbol t n)|]. apply orb_prop in ok as [ok|ok].
-  - left. exact (pair_safe A symbol size t c d small f ok).
+  pose proof (pattern_pieces A symbol t n) as restartable.
+  change (splits_of (t :: trees)) with (pieces (first_end (tree_regex symbol t)) :: splits_of trees).
+  apply lemma_23. apply orb_prop in ok as [ok|ok].
+  - left. exact (safe_parts _ _ _ restartable (pair_safe A symbol size t c d small f ok)).
   - right. apply andb_prop in ok as [ok rest]. split; [|exact (IH fine rest)].
-    intros u a b W <- <-.
+    apply (glues_divides _ _ _ restartable). intros u a b W <- <-.
     destruct (end_over A symbol size small t (machine_of size t) eq_refl
                 (proj2 (andb_prop _ _ f)) n true a b W ok u) as [e|[_ e]]; [left|right]; exact e.
 Qed.
@@ -190,28 +198,25 @@ Qed.
     pieces of the row as they are. *)
 Theorem theorem_42 : forall (size : nat) (trees : list tree) (pairs : table),
   (forall a, symbol a < size) -> row_ok size trees pairs = true ->
-  Forall ends_first_piece (splits_of trees) /\
   forall c d, holds pairs c d = true ->
-    pair_parts (row_pieces (splits_of trees)) (fun a => symbol a = c) (fun a => symbol a = d).
+    pair_parts (pieces_of_row (splits_of trees)) (fun a => symbol a = c) (fun a => symbol a = d).
 Proof.
-  intros size trees pairs small h. apply andb_prop in h as [fine w]. split.
-  - apply Forall_forall. intros m i. apply in_map_iff in i as (t & <- & i).
-    rewrite forallb_forall in fine. pose proof (proj1 (andb_prop _ _ (fine t i))) as n.
-    apply negb_true_iff in n. exact (pattern_pieces A symbol t n).
-  - intros c d h. apply (row_pair_parts size); [exact small|exact fine|].
-    apply holds_spec in h as [lt i]. rewrite forallb_forall in w. specialize (w c).
-    rewrite in_seq in w. specialize (w (conj (Nat.le_0_l c) lt)). rewrite forallb_forall in w.
-    exact (w d i).
+  intros size trees pairs small h c d p. apply andb_prop in h as [fine w].
+  apply (row_pair_parts size); [exact small|exact fine|].
+  apply holds_spec in p as [lt i]. rewrite forallb_forall in w. specialize (w c).
+  rewrite in_seq in w. specialize (w (conj (Nat.le_0_l c) lt)). rewrite forallb_forall in w.
+  exact (w d i).
 Qed.
 End Rows.
 
-Arguments row_pieces {A}.
-Arguments pair_parts {A}.
+Arguments pieces_of_row {A}.
+Arguments pair_parts {A B}.
+Arguments pair_divides {A}.
 Arguments certified_at {A}.
 Arguments splits_of {A}.
 
 (** ** The pages' counterexamples, over symbols *)
-Notation cut := (fun trees S => row_pieces (splits_of (fun c : nat => c) trees) S).
+Notation cut := (fun trees S => pieces_of_row (splits_of (fun c : nat => c) trees) S).
 Notation other := (One [0; 1; 2; 3; 4]).
 
 (** Theorem 41: letters (0) only, gaps kept. No attempt goes on over the cut, but the gap does. *)

@@ -41,9 +41,8 @@ Proof. vm_compute. reflexivity. Qed.
     characters its symbols stand for. *)
 Theorem built_in_pairs : forall size trees pairs, In (size, trees, pairs) families ->
   forall (A : Type) (symbol : A -> nat), (forall a, symbol a < size) ->
-    Forall ends_first_piece (splits_of symbol trees) /\\
     forall c d, holds pairs c d = true ->
-      pair_parts (row_pieces (splits_of symbol trees))
+      pair_parts (pieces_of_row (splits_of symbol trees))
                  (fun a => symbol a = c) (fun a => symbol a = d).
 Proof.
   intros size trees pairs i A symbol small. apply (theorem_42 A symbol size); [exact small|].
