@@ -163,7 +163,8 @@ Definition families : list family := [gpt2_1; gpt2_2; gpt2_3; cl100k_1; cl100k_2
   cl100k_tiktoken_1; cl100k_tiktoken_2; qwen2_1; o200k_1; tekken_1; deepseek_1].
 
 (** The checker accepts all of them ... *)
-Theorem families_ok : forallb (fun '(size, trees, pairs) => row_ok size trees pairs) families = true.
+Theorem families_ok :
+  forallb (fun '(size, trees, pairs) => row_ok size trees pairs) families = true.
 Proof. vm_compute. reflexivity. Qed.
 
 (** ... so a cut at a pair that a stored table accepts leaves the pieces as they are, whichever

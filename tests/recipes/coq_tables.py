@@ -34,7 +34,8 @@ Definition family : Type := nat * list tree * table.
 """
 TAIL = """
 (** The checker accepts all of them ... *)
-Theorem families_ok : forallb (fun '(size, trees, pairs) => row_ok size trees pairs) families = true.
+Theorem families_ok :
+  forallb (fun '(size, trees, pairs) => row_ok size trees pairs) families = true.
 Proof. vm_compute. reflexivity. Qed.
 
 (** ... so a cut at a pair that a stored table accepts leaves the pieces as they are, whichever
