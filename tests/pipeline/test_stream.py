@@ -99,12 +99,6 @@ def test_a_stream_of_the_pure_engine_has_the_ids_of_the_whole_text(data: st.Data
     assert flat(tokpar.stream(chunks_of(data, text), tokenizer)) == expected
 
 
-def test_an_empty_text_has_no_array() -> None:
-    for chunks in ([], [""], ["", ""]):
-        assert list(tokpar.stream(chunks)) == []
-        assert list(tokpar.stream(chunks, with_tokens())) == []
-
-
 def test_a_tokenizer_that_was_changed_streams_as_it_is_now() -> None:
     own = Tokenizer.from_str(named("deepseek_part").to_str())
     assert flat(tokpar.stream(list(TEXT), own)) == own.encode(TEXT).ids
@@ -183,11 +177,6 @@ def test_special_tokens_come_first_and_last() -> None:
     assert [start, *rest] == tokenizer.encode(TEXT).ids
 
 
-def test_special_tokens_stand_alone_around_nothing() -> None:
-    tokenizer = surrounded()
-    assert flat(tokpar.stream([], tokenizer)) == tokenizer.encode("").ids
-
-
 @pytest.mark.parametrize(
     "extras",
     [{"truncation": (20, "left")}, {"truncation": (20, "right")}],
@@ -197,11 +186,6 @@ def test_where_the_whole_is_cut_all_ids_come_at_the_end(extras: dict[str, Any]) 
     arrays = list(tokpar.stream(list(TEXT), tokenizer))
     assert len(arrays) == 1
     assert arrays[0].tolist() == tokenizer.encode(TEXT).ids
-
-
-def test_a_tokenizer_nothing_is_known_of_gives_all_ids_at_the_end() -> None:
-    arrays = list(tokpar.stream(list(TEXT), WordHash()))
-    assert [array.tolist() for array in arrays] == [WordHash().encode(TEXT).tolist()]
 
 
 # ------------------------------------------------------------------------------------- in time
@@ -253,11 +237,6 @@ def test_a_chunk_that_is_no_text_is_named_with_its_place_and_type(tokenizer: Any
         list(tokpar.stream(chunks, tokenizer))
 
 
-def test_a_single_text_is_refused_at_once() -> None:
-    with pytest.raises(OptionError, match=r"got one str; pass \[text\]"):
-        tokpar.stream("text")
-
-
 @given(data=st.data(), text=surrogate_texts(max_size=60))
 @example(data=None, text="a \ud83d\ude00 b \ud83d c")
 def test_lone_surrogates_end_as_in_the_whole(data: st.DataObject | None, text: str) -> None:
@@ -270,13 +249,6 @@ def test_lone_surrogates_end_as_in_the_whole(data: st.DataObject | None, text: s
             tokpar.encode(text, refusing)
         with pytest.raises(own.type):
             list(tokpar.stream(chunks, refusing))
-
-
-def test_from_a_lone_surrogate_on_nothing_is_cut() -> None:
-    chunks = ["one two ", "th\ud800ree ", "four five ", "six "]
-    arrays = list(tokpar.stream(chunks, named("cl100k_part")))
-    assert len(arrays) == 2
-    assert flat(arrays) == own_call(named("cl100k_part"), "".join(chunks))
 
 
 def test_the_place_of_a_lone_surrogate_is_told() -> None:

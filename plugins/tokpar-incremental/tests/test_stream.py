@@ -115,16 +115,3 @@ def test_inside_one_giant_pre_token_few_bytes_are_kept(name: str, giant: Giant) 
         arrived += len(chunk.encode())
         most = max(most, arrived - (int(spans[count - 1, 1]) if count else 0))
     assert most <= giant.kept
-
-
-def test_many_tiny_chunks_of_one_pre_token_take_linear_time() -> None:
-    tokenizer, text = incremental("cl100k_part"), "a" * 50_000
-    assert flat(tokpar.stream(list(text), tokenizer)) == tokenizer.encode(text).tolist()
-
-
-def test_of_words_all_but_the_last_are_out() -> None:
-    text = "It was the best of times, it was the worst of times; 2024 and no 12345 words.\n" * 5
-    tokenizer = incremental("cl100k_part")
-    for place, count in enumerate(arrivals(list(text), tokenizer)):
-        complete = text[: place + 1].rpartition(" ")[0]
-        assert count >= len(tokenizer.encode(complete)), complete[-20:]
