@@ -30,13 +30,12 @@ import tiktoken
 
 import tokpar.registry as registry_module
 from tests.support.hf_sources import fresh, save_remote_code
-from tests.support.pages import BLOCK, PAGES, Block, blocks, public_names
+from tests.support.pages import BLOCK, PAGES, Block, blocks
 from tests.support.paths import ROOT, TESTS
 from tests.support.seams import part
 from tests.support.tekken_files import save_tekken
-from tokpar import kernel_modules, pure
+from tokpar import kernel_modules
 from tokpar.cli import main
-from tokpar.pure import decoders, normalizers, pretokenize
 from tokpar.registry import Registry
 
 KINDS = {"python", "console"}
@@ -294,19 +293,6 @@ def test_the_plugin_of_the_tutorial_works_from_a_shell(tmp_path: Path) -> None:
         assert expected in done.stdout
 
 
-def kinds_read() -> Iterator[str]:
-    """Kinds of parts of a tokenizer.json that the readers know by name."""
-    for module in (normalizers, pretokenize, decoders):
-        yield from module._READERS
-
-
-def test_pure_md_names_every_class_reader_and_kind_of_the_pure_tokenizers() -> None:
-    page = (ROOT / "docs" / "pure.md").read_text(encoding="utf-8")
-    code = " ".join(re.findall(r"^```python$.*?^```$|`[^`\n]+`", page, re.DOTALL | re.MULTILINE))
-    wanted = {*public_names(pure), *kinds_read()}
-    assert sorted(wanted - set(re.findall(r"\w+", code))) == []
-
-
 INSTALLED = re.compile(
     r"^    (?:.*&& )?pip install ([^\n&#]*)|`pip install ([^`&#]*)", re.MULTILINE
 )
@@ -335,11 +321,6 @@ def test_an_install_line_brings_each_package_of_this_project_that_it_needs(page:
             needed = [re.match(r"[\w-]+", each) for each in project["dependencies"]]
             own = {each[0] for each in needed if each and each[0].startswith("tokpar")}
             assert own <= brought, block or inline
-
-
-def test_there_are_examples_of_both_kinds() -> None:
-    found = {block.kind for page in PAGES for block in blocks(page)}
-    assert found == KINDS
 
 
 def test_the_readme_has_exactly_two_command_lines_to_copy() -> None:

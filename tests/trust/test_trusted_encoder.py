@@ -375,11 +375,6 @@ def test_spans_that_cannot_be_used(spans: Any, message: str) -> None:
         tokpar.encode("Hello", untrusted=spans)
 
 
-def test_spans_of_bytes_are_named() -> None:
-    with pytest.raises(tokpar.OptionError, match="not UTF-8 bytes \\(of which the text has 6\\)"):
-        tokpar.encode("éé1a", untrusted=[(0, 6)])
-
-
 @pytest.mark.parametrize(
     ("control", "message"),
     [
