@@ -18,6 +18,17 @@ Inductive rule : Type := Between | Absorbing | Edge.
 (** The next segment has so many characters, and this rule ends it. *)
 Definition certificate : Type := list (nat * rule).
 
+(** Without tokens a text is one section. *)
+Lemma no_tokens space word F first S : F first [] = [] -> with_tokens space word [] F first S = F first S.
+Proof.
+  intros nothing. unfold with_tokens, AddedTokens.parts, parts_from.
+  assert (forall a k w, search [] a k w = []) as e.
+  { intros a k w. revert a k. induction w as [|c w IH]; intros a [|k]; simpl; auto. }
+  unfold matches. rewrite e. simpl. unfold section. destruct S as [|c S]; [now rewrite nothing|].
+  unfold ids_of_parts. cbn [end_of length Nat.ltb Nat.leb map concat part_ids].
+  rewrite app_nil_r, Nat.eqb_refl, andb_true_r. unfold slice. cbn [skipn]. now rewrite Nat.sub_0_r, firstn_all2.
+Qed.
+
 (** ** The checker *)
 Section Checker.
 Variable f : facts.
@@ -130,16 +141,6 @@ Proof.
   unfold row_ids. rewrite (patterns_row _ _ row), !pattern_row_pieces.
   rewrite (theorem_42 N (symbol_of t) _ _ _ symbols_small ok _ _ h l x y r eq_refl eq_refl).
   apply flat_map_app.
-Qed.
-
-Lemma no_tokens F first S : F first [] = [] -> with_tokens space word [] F first S = F first S.
-Proof.
-  intros nothing. unfold with_tokens, AddedTokens.parts, parts_from.
-  assert (forall a k w, search [] a k w = []) as e.
-  { intros a k w. revert a k. induction w as [|c w IH]; intros a [|k]; simpl; auto. }
-  unfold matches. rewrite e. simpl. unfold section. destruct S as [|c S]; [now rewrite nothing|].
-  unfold ids_of_parts. cbn [end_of length Nat.ltb Nat.leb map concat part_ids].
-  rewrite app_nil_r, Nat.eqb_refl, andb_true_r. unfold slice. cbn [skipn]. now rewrite Nat.sub_0_r, firstn_all2.
 Qed.
 
 Lemma segment_pieces first G : no_normalized = true ->
@@ -272,3 +273,18 @@ Qed.
 Theorem right_ids_are_accepted : forall (f : facts) (S : text) (cert : certificate),
   facts_ok f = true -> cuts_allowed f S cert = true -> check f S cert (T (tokenizer_of f) S) = true.
 Proof. intros f S cert fine cuts. now apply check_spec. Qed.
+
+(** Tokens with normalized=True, where nothing is normalized and no others are searched before them,
+    are found as those of the text: such files are read with all tokens as [raw_tokens]. *)
+Definition as_raw (t : tokenizer) : tokenizer := {|
+  spaces := spaces t; words := words t; raw_tokens := normalized_tokens t; normalizer := [];
+  normalized_tokens := []; signs := signs t; symbols := symbols t; other_symbol := other_symbol t;
+  splits := splits t; model_of := model_of t |}.
+
+Theorem without_normalizer : forall (t : tokenizer) (S : text),
+  raw_tokens t = [] -> normalizer t = [] -> T t S = T (as_raw t) S.
+Proof.
+  intros t S raw none. unfold T. rewrite raw, no_tokens by (unfold segment_ids; now rewrite stages_text_nil).
+  unfold segment_ids at 1. rewrite none. apply with_tokens_same. intros a e. symmetry.
+  exact (no_tokens _ _ (piece_ids t) _ _ (piece_ids_nil t _)).
+Qed.
