@@ -142,7 +142,7 @@ Definition no_edge : certificate := [(6, Between); (3, Between); (9, Between)].
 Definition accepted (f : facts) (cert : certificate) : bool :=
   if list_eq_dec bool_dec (verdicts f cert) [true; true; false; true] then true else false.
 
-Example real_tokenizers_accept :
+Theorem real_tokenizers_accept :
   let characters := small_file 0 0 0 0 0 1 false in
   let words := [([97; 98], 1); ([35; 35; 98], 2); ([97], 3)]%N in
   map (fun f => accepted f at_spaces)
