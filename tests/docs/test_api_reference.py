@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import doctest
 import importlib
-import importlib.util
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,9 +21,9 @@ from tokpar_conformance import api
 
 import tokpar
 from tests.support.pages import PAGES as EXAMPLES
-from tests.support.pages import blocks, public_names
+from tests.support.pages import blocks
 from tests.support.paths import ROOT
-from tokpar import errors, hooks, interfaces, plugin, pure, types
+from tokpar import errors, hooks, interfaces, plugin, types
 from tokpar.plugin import merge, split, tokenizer
 
 API = ROOT / "docs" / "api"
@@ -156,11 +155,6 @@ def test_every_public_name_is_in_the_api_reference() -> None:
     assert sorted(name for name in public() if definition(name).name not in names) == []
 
 
-def test_every_class_and_reader_of_the_pure_tokenizers_is_in_the_api_reference() -> None:
-    names = {found.name for found in reference() if found.name.startswith("tokpar.pure.")}
-    assert sorted(set(public_names(pure)) - {name.rpartition(".")[2] for name in names}) == []
-
-
 def imported(source: str) -> Iterator[str]:
     """What an example imports of tokpar: "from tokpar.types import Chunk" -> tokpar.types.Chunk."""
     for node in ast.walk(ast.parse(source)):
@@ -191,24 +185,6 @@ def test_everything_in_the_api_reference_has_a_docstring() -> None:
     assert sorted(found.name for found in reference() if not found.docstring) == []
 
 
-def public_methods(node: ast.ClassDef) -> Iterator[ast.FunctionDef]:
-    for each in node.body:
-        if isinstance(each, ast.FunctionDef) and not each.name.startswith("_"):
-            yield each
-
-
-def test_every_method_of_the_classes_that_tokpar_exports_has_a_docstring() -> None:
-    found = [definition(f"tokpar.{name}") for name in tokpar.__all__]
-    silent = [
-        f"{each.name}.{method.name}"
-        for each in found
-        if isinstance(each.node, ast.ClassDef)
-        for method in public_methods(each.node)
-        if not ast.get_docstring(method)
-    ]
-    assert silent == []
-
-
 def test_the_index_names_every_page() -> None:
     index = (API / "index.md").read_text(encoding="utf-8")
     pages = {path.name for path in API.glob("*.md")}
@@ -232,81 +208,3 @@ def test_the_examples_in_docstrings_run(name: str) -> None:
 
 
 # ------------------------------------------------------------------ the tests find what is planted
-
-
-def test_a_module_shows_its_public_classes_and_functions() -> None:
-    names = {found.name for found in shown("::: tokpar.hooks\n")}
-    assert {"tokpar.hooks", "tokpar.hooks.Plugin", "tokpar.hooks.load_plugin"} <= names
-    assert not names & {"tokpar.hooks._offers", "tokpar.hooks.LIMIT", "tokpar.hooks.OptionError"}
-
-
-def test_a_module_without_members_shows_itself_only() -> None:
-    page = "::: tokpar.hooks\n    options:\n      members: false\n"
-    assert [found.name for found in shown(page)] == ["tokpar.hooks"]
-
-
-def test_a_directive_that_names_nothing_is_found() -> None:
-    with pytest.raises(KeyError, match="encodes"):
-        list(shown("::: tokpar.encodes\n"))
-
-
-def test_a_missing_docstring_is_found() -> None:
-    source = 'a = 1\nb = 2\n"""Two."""\ndef c() -> None: ...\nclass D:\n    """D."""\n'
-    found = {each.name: each.docstring for each in definitions("m", ast.parse(source))}
-    assert found == {"m.a": None, "m.b": "Two.", "m.c": None, "m.D": "D."}
-
-
-# -------------------------------------------------------------------------------- links of the site
-
-
-def site_module() -> ModuleType:
-    """docs/site/repository.py, which mkdocs loads by its path, too."""
-    spec = importlib.util.spec_from_file_location(
-        "repository", ROOT / "docs" / "site" / "repository.py"
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-SOURCES = {"guide.md", "streaming.md", "hooks/mergers.md", "proofs/stream.md", "proofs/coq/Seams.v"}
-
-
-@pytest.mark.parametrize(
-    ("page", "link", "in_site"),
-    [
-        ("streaming.md", "[a](../proofs/stream.md)", "[a](proofs/stream.md)"),
-        ("streaming.md", "[a](../proofs/stream.md#words)", "[a](proofs/stream.md#words)"),
-        ("hooks/mergers.md", "[a](../../proofs/stream.md)", "[a](../proofs/stream.md)"),
-        ("proofs/stream.md", "[a](../docs/guide.md)", "[a](../guide.md)"),
-        ("proofs/stream.md", "[a](coq/Seams.v)", "[a](coq/Seams.v)"),
-        ("guide.md", "[a](streaming.md#x)", "[a](streaming.md#x)"),
-        ("guide.md", "[`a`](../LICENSE), [b](../tests/support/toy.py)", "`a`, b"),
-        ("proofs/stream.md", "[a](../tokpar/streaming.py)", "a"),
-        ("guide.md", "[a](no/such/file.md)", "[a](no/such/file.md)"),
-        ("guide.md", "[a](https://example.org/a)", "[a](https://example.org/a)"),
-        ("guide.md", "[a](#here)", "[a](#here)"),
-        ("guide.md", "```\n[a](../LICENSE)\n```\n", "```\n[a](../LICENSE)\n```\n"),
-    ],
-)
-def test_a_link_leads_to_the_same_page_in_the_site(page: str, link: str, in_site: str) -> None:
-    assert site_module().with_site_links(link, page, SOURCES) == in_site
-
-
-CODE = re.compile(r"^```(?:.*\n)*?```$|^    .*$|`[^`]+`|^<!-- -->$", re.MULTILINE)
-PAGES = sorted([*(ROOT / "docs").rglob("*.md"), *(ROOT / "proofs").rglob("*.md")])
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_no_text_of_a_page_is_taken_for_a_tag(page: Path) -> None:
-    """Of "<s>" a reader would see nothing but crossed out text; it belongs in code."""
-    prose = CODE.sub("", page.read_text(encoding="utf-8"))
-    assert re.findall(r"<[A-Za-z/!?][^>]*>?", prose) == []
-
-
-def test_code_in_tables_has_its_own_pipes() -> None:
-    plain = site_module().with_plain_pipes
-    assert plain(r"| `a\|b` | c\|d |") == r"| `a|b` | c\|d |"
-    assert plain(r"`a\|b`") == r"`a\|b`"

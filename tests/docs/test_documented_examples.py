@@ -1,4 +1,5 @@
-"""Every Python and console example of README.md and docs/ runs, in order, and prints what it shows.
+"""Every Python and console example of README.md, docs/ and the READMEs of packages with commands
+runs, in order, and prints what it shows.
 
 The Python of a page is saved as a file and run as a user runs it, with only those packages that the
 page has its reader install; pages whose Python is a plugin run in this process. Console examples
@@ -29,25 +30,15 @@ import tiktoken
 
 import tokpar.registry as registry_module
 from tests.support.hf_sources import fresh, save_remote_code
-from tests.support.pages import BLOCK, PAGES, Block, blocks, public_names
+from tests.support.pages import BLOCK, PAGES, Block, blocks
 from tests.support.paths import ROOT, TESTS
 from tests.support.seams import part
 from tests.support.tekken_files import save_tekken
-from tokpar import kernel_modules, pure
+from tokpar import kernel_modules
 from tokpar.cli import main
-from tokpar.pure import decoders, normalizers, pretokenize
 from tokpar.registry import Registry
 
 KINDS = {"python", "console"}
-COMMANDS = {
-    "audit.md": "corpus",
-    "bench.md": "bench",
-    "corpora.md": "corpus",
-    "diff.md": "diff",
-    "explain.md": "explain",
-    "train.md": "train",
-}
-"""Pages on commands that are packages of their own."""
 MEASURING = {"try"}
 """Commands whose output has times in it: pages show those of a real run."""
 FAILS = ' || echo "exit code $?"'
@@ -191,13 +182,13 @@ def save_model(folder: Path) -> None:
 def test_the_examples_of_a_page_run_in_order(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
-    if kernel_modules.CALL is None and page.name in ("README.md", "guide.md"):
+    if kernel_modules.CALL is None and page.name == "certificates.md":
         pytest.skip("they print seams at every space, of which there are fewer without the kernel")
-    if page.name == "conformance.md" or page.parent.name == "hooks":
+    if page.name == "conformance.md":
         request.getfixturevalue("few_texts")  # tests of the kit look at the parts with all of them
     # a page may register plugins, and those that are installed here may have the same names
     installed = []
-    wing = "conformance" if runs_here(page) else COMMANDS.get(page.name)
+    wing = wing_of(page)
     if wing is not None:
         plugin = ROOT / "plugins" / f"tokpar-{wing}"
         monkeypatch.syspath_prepend(plugin / "src")
@@ -210,7 +201,7 @@ def test_the_examples_of_a_page_run_in_order(
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     text = page.read_text(encoding="utf-8")
-    if '"my-model"' in text:
+    if "my-model" in text:
         save_model(tmp_path / "my-model")
     if '"my-kimi"' in text:
         save_remote_code(tmp_path, monkeypatch)
@@ -242,10 +233,20 @@ def test_the_examples_of_a_page_run_in_order(
                     let_go_on(program)
 
 
+def wing_of(page: Path) -> str | None:
+    """The package of its own whose command the page is about."""
+    if runs_here(page):
+        return "conformance"
+    if page.name == "corpora.md":
+        return "corpus"
+    own = page.parent.parent.name == "plugins"
+    return page.parent.name.removeprefix("tokpar-") if own else None
+
+
 def runs_here(page: Path) -> bool:
-    """True for pages that have their reader write a module, piece by piece, and for the page whose
+    """True for the page that has its reader write a module, piece by piece, and for the page whose
     checks take few texts in this process only (`few_texts`)."""
-    return page.name in ("plugins.md", "conformance.md") or page.parent.name == "hooks"
+    return page.name in ("plugins.md", "conformance.md")
 
 
 def pyproject_of(page: Path) -> str:
@@ -292,19 +293,6 @@ def test_the_plugin_of_the_tutorial_works_from_a_shell(tmp_path: Path) -> None:
         assert expected in done.stdout
 
 
-def kinds_read() -> Iterator[str]:
-    """Kinds of parts of a tokenizer.json that the readers know by name."""
-    for module in (normalizers, pretokenize, decoders):
-        yield from module._READERS
-
-
-def test_pure_md_names_every_class_reader_and_kind_of_the_pure_tokenizers() -> None:
-    page = (ROOT / "docs" / "pure.md").read_text(encoding="utf-8")
-    code = " ".join(re.findall(r"^```python$.*?^```$|`[^`\n]+`", page, re.DOTALL | re.MULTILINE))
-    wanted = {*public_names(pure), *kinds_read()}
-    assert sorted(wanted - set(re.findall(r"\w+", code))) == []
-
-
 INSTALLED = re.compile(
     r"^    (?:.*&& )?pip install ([^\n&#]*)|`pip install ([^`&#]*)", re.MULTILINE
 )
@@ -313,7 +301,7 @@ FOLDERS = {".": ROOT} | {f"./plugins/{path.name}": path for path in ROOT.glob("p
 
 @pytest.mark.parametrize(
     "page",
-    [*PAGES, *ROOT.glob("plugins/**/README.md")],
+    sorted({*PAGES, *ROOT.glob("plugins/**/README.md")}),
     ids=lambda page: str(page.relative_to(ROOT)),
 )
 def test_an_install_line_brings_each_package_of_this_project_that_it_needs(page: Path) -> None:
@@ -333,11 +321,6 @@ def test_an_install_line_brings_each_package_of_this_project_that_it_needs(page:
             needed = [re.match(r"[\w-]+", each) for each in project["dependencies"]]
             own = {each[0] for each in needed if each and each[0].startswith("tokpar")}
             assert own <= brought, block or inline
-
-
-def test_there_are_examples_of_both_kinds() -> None:
-    found = {block.kind for page in PAGES for block in blocks(page)}
-    assert found == KINDS
 
 
 def test_the_readme_has_exactly_two_command_lines_to_copy() -> None:
