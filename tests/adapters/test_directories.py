@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -267,17 +266,6 @@ def test_a_class_that_decodes_in_python_encodes_and_does_not_decode(
             list(call([1]))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_directory_decodes_as_autotokenizer_does(
-    kind: str, transformers: Any, tmp_path: Path
-) -> None:
-    config = {"clean_up_tokenization_spaces": True}
-    files = {"tokenizer.json": file_of(kind), "tokenizer_config.json": config}
-    directory = made(tmp_path, files)
-    tokenizer, ids = auto(transformers, directory), tokpar.encode("don't , the", directory).ids
-    assert tokpar.decode(ids, directory) == tokenizer.decode(ids.tolist())
-
-
 def test_a_file_means_the_file_whatever_lies_beside_it(transformers: Any, tmp_path: Path) -> None:
     config = {"tokenizer_class": "LlamaTokenizer"}
     files = {"tokenizer.json": file_of("llama"), "tokenizer_config.json": config}
@@ -287,16 +275,6 @@ def test_a_file_means_the_file_whatever_lies_beside_it(transformers: Any, tmp_pa
     assert loader_of(tokpar.load(directory / "tokenizer.json")) is None
     (directory / "tokenizer_config.json").unlink()
     assert tokpar.encode(TEXT, directory) == alone  # the directory was changed, and is read again
-
-
-def test_files_and_the_bundled_tokenizer_do_not_import_transformers(tmp_path: Path) -> None:
-    directory = made(tmp_path, {"tokenizer.json": file_of("gpt2")})
-    code = (
-        "import sys, tokpar; tokpar.encode('a'); tokpar.encode('a', sys.argv[1]); "
-        "assert 'transformers' not in sys.modules"
-    )
-    argument = str(directory / "tokenizer.json")
-    subprocess.run([sys.executable, "-c", code, argument], check=True, timeout=60)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -314,15 +292,6 @@ def test_an_engine_that_reads_files_gets_what_transformers_made_or_an_error(
     for text in ("the two", TEXT):
         assert ids_of(tokpar.Encoder(pure).encode, text) == ids_of(tokenizer, text)
     assert loader_of(pure) == loader_of(tokpar.load(directory))
-
-
-def test_an_engine_that_reads_files_refuses_what_no_file_says(
-    transformers: Any, tmp_path: Path
-) -> None:
-    config = {"split_special_tokens": True}
-    files = {"tokenizer.json": file_of("llama"), "tokenizer_config.json": config}
-    with pytest.raises(OptionError, match=r"split_special_tokens has no place in it.*leave out"):
-        tokpar.load(made(tmp_path, files), engine="pure")
 
 
 @pytest.mark.parametrize("is_installed", [True, False])
@@ -360,33 +329,3 @@ def test_the_loader_is_told_by_try_and_plan(
     told = json.loads(run("plan", "t.txt", "--tokenizer", "my-model", "--json").out)
     assert told["loader"] == loader
     assert "loaded by" not in run("try", "my-model/tokenizer.json", "--text", TEXT).out
-
-
-def test_the_fingerprint_holds_class_and_versions(
-    transformers: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plain = made(tmp_path, {"tokenizer.json": file_of("unigram")})
-    files = {"tokenizer.json": file_of("unigram"), "tokenizer_config.json": {"eos_token": "</s>"}}
-    own = sys.modules["tokenizers"].Tokenizer.from_file(str(plain / "tokenizer.json"))
-    adapters: list[Any] = [tokpar.load(source) for source in (own, plain)]
-    with without_transformers():
-        adapters.append(tokpar.load(made(tmp_path, files)))
-    monkeypatch.setattr(transformers, "__version__", "5.0.0")
-    adapters.append(tokpar.load(plain))
-    monkeypatch.setattr(sys.modules["tokenizers"], "__version__", "0.22.99")
-    adapters.append(tokpar.load(plain))
-    assert len({adapter.fingerprint for adapter in adapters}) == len(adapters)
-    assert len({repr(adapter.encode(TEXT).tolist()) for adapter in adapters}) == 1
-
-
-def test_a_deadline_while_transformers_loads_a_directory_passes_through(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    transformers = pytest.importorskip("transformers", "5", reason="transformers 5 is missing")
-
-    def stopped(*_: Any, **__: Any) -> Any:
-        raise TimeoutError("the time is over")
-
-    monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", stopped)
-    with pytest.raises(TimeoutError, match="the time is over"):
-        tokpar.load(tmp_path)

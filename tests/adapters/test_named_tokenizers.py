@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -56,13 +55,6 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(named_tokenizers, "getproxies", dict)
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", no_net)
     return tmp_path / "hub"
-
-
-def test_a_directory_is_found_by_any_path_to_it(tmp_path: Path) -> None:
-    shutil.copy(FILE, tmp_path / "tokenizer.json")
-    (tmp_path / "tokenizer_config.json").write_text("{}")
-    for source in (tmp_path, str(tmp_path), f"{tmp_path}/"):
-        assert tokpar.Encoder(source).encode(TEXT).ids.tolist() == IDS
 
 
 @pytest.mark.parametrize(
@@ -179,13 +171,6 @@ def test_a_repository_comes_from_the_cache_of_the_hub_and_means_what_transformer
     assert ids != tokpar.encode(TWO_SPACES, snapshot / "tokenizer.json")
 
 
-def test_a_repository_of_which_the_cache_holds_a_part_is_not_in_the_cache(hub: Path) -> None:
-    [config] = hub.glob("*/snapshots/*/tokenizer_config.json")
-    config.unlink()
-    with pytest.raises(UnknownNameError, match="only a part of it is in the cache of the"):
-        tokpar.load("some/model")
-
-
 def test_without_transformers_a_repository_means_its_file_or_is_an_error(
     hub: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -235,51 +220,6 @@ def test_a_repository_is_downloaded_and_that_is_said(
     online = {"trust_remote_code": False, "local_files_only": False}
     assert asked == [{"name": "other/model", **online}]
     assert "other/model: downloading it" in caplog.text
-
-
-def test_a_repository_without_the_file_is_told(hub: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def absent(*given: str, **options: object) -> None:
-        raise OSError("other/model is not a valid model identifier")
-
-    monkeypatch.setattr(named_tokenizers.socket, "getaddrinfo", lambda *given: [])
-    monkeypatch.setattr(transformers().AutoTokenizer, "from_pretrained", absent)
-    with pytest.raises(UnknownNameError, match="does not give it: OSError: other/model is not a"):
-        tokpar.load("other/model")
-
-
-@pytest.mark.parametrize(
-    ("name", "near"), [("defalt", "default"), ("cl100k_bas", "cl100k_base"), ("gpt2x", "gpt2")]
-)
-def test_a_slip_of_the_pen_is_told_and_nothing_is_downloaded(
-    name: str, near: str, hub: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(named_tokenizers.socket, "getaddrinfo", lambda *given: [])
-    with pytest.raises(UnknownNameError, match=f"did you mean '{near}'"):
-        tokpar.load(name)
-
-
-def spellings(name: str) -> set[str]:
-    """Names that a person writes for `name`: other case, other punctuation, without "_base"."""
-    bare = {name, name.removesuffix("_base")}
-    bare |= {re.sub(r"(?<=[a-z])(?=\d)", mark, each) for each in bare for mark in "-_"}
-    bare |= {each.replace("_", "-") for each in bare}
-    return {case(each) for each in bare for case in (str, str.upper, str.title)}
-
-
-@pytest.mark.parametrize(
-    "near", ["gpt2", "p50k_base", "cl100k_base", "o200k_base", "o200k_harmony"]
-)
-def test_each_way_to_write_a_known_name_gets_the_name_suggested(
-    near: str, hub: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tiktoken.load.read_file", refuse_download)
-    monkeypatch.setattr("tiktoken.registry.ENCODINGS", {})
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(hub / "empty"))
-    for name in sorted(spellings(near) - {near}):
-        with pytest.raises(UnknownNameError) as refused:
-            tokpar.load(name)
-        assert str(refused.value).startswith(f"unknown tokenizer {name!r}; did you mean '{near}'?")
 
 
 def refuse_download(*_: object) -> bytes:

@@ -36,7 +36,7 @@ from tests.support.tokenizers_drawn import (
     tiktoken_encodings,
     tiktoken_specs,
 )
-from tokpar.arrays import IdArray, utf8_bytes
+from tokpar.arrays import IdArray
 from tokpar.certificate import distinct_segments as distinct_module
 from tokpar.certificate.checker import check
 from tokpar.certificate.distinct_segments import distinct_segments
@@ -194,25 +194,6 @@ def test_an_engine_that_fails_on_a_segment_is_asked_for_the_whole_text() -> None
         assert "whole text" in " ".join(report.proved)
         wrong = encoding_of(encoding.ids[::-1].copy(), encoding.seams)
         assert not check(wrong, text, tokenizer)
-
-
-def test_the_report_says_what_its_level_proves() -> None:
-    tokenizer, text, encoding = cl100k_case()
-    ids = check(encoding, text, tokenizer)
-    assert ids
-    assert not ids.not_proved
-    assert any("ids" in sentence for sentence in ids.proved)
-    wrong = check(encoding_of(encoding.ids[1:], encoding.seams), text, tokenizer)
-    assert not wrong
-    assert not wrong.proved
-
-
-def test_segments_of_wide_characters_are_compared_in_bytes() -> None:
-    text = "中文 é 中文 é" * 20
-    codes = utf8_bytes(text)
-    edges = np.flatnonzero(np.append(True, codes[1:] == 32))
-    found = distinct_segments(codes, edges, np.append(edges[1:], len(codes)))
-    assert len(found.first) < len(edges)
 
 
 # ------------------------------------------------------------------------ by pre-tokens

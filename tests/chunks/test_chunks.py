@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models
 
@@ -82,20 +82,6 @@ def test_chunks_tile_the_text_and_fit_and_are_as_long_as_their_boundary_allows(
     check_drawn(data, tokenizer, max_tokens, boundary, overlap)
 
 
-@pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=drawn(40))
-@given(
-    data=st.data(),
-    max_tokens=SIZES,
-    boundary=BOUNDARIES,
-    overlap=st.just(0) | st.integers(0, 8),
-)
-def test_chunks_of_real_vocabularies_keep_their_promises(
-    name: str, data: st.DataObject, max_tokens: int, boundary: str, overlap: int
-) -> None:
-    check_drawn(data, named(name), max_tokens, boundary, overlap)
-
-
 def check_drawn(
     data: st.DataObject, tokenizer: Any, max_tokens: int, boundary: str, overlap: int
 ) -> None:
@@ -154,23 +140,6 @@ def test_regions_are_joined_where_they_meet(boundary: str) -> None:
             text, tokenizer = TEXTS[kind], named(name)
             found = chunks_of(tokenizer, text, 9, 2, boundary)
             assert_chunks(tokenizer, text, 9, 2, boundary, found)
-
-
-@pytest.mark.usefixtures("small_regions")
-def test_tokens_before_a_chunk_are_forgotten() -> None:
-    adapter = tokpar.load("default")
-    whole = encoded_text.EncodedText("some words " * 500, adapter, encode_rows(adapter), 100)
-    assert whole.token_start(900) > 4000
-    whole.forget_before(4000)
-    assert len(whole.ids) == len(whole.starts) == len(whole.stops) < 400
-    assert whole.stops[0] > 4000
-    assert whole.tokens_before(4000) == 0
-    assert whole.tokens_before(5000) > 150
-
-
-def encode_rows(adapter: Any) -> Any:
-    encoder = tokpar.Encoder(adapter)
-    return lambda texts: encoder.unprocessed_batch(texts, adapter).rows
 
 
 def test_a_tokenizer_without_facts_has_chunks_that_fit() -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import random
 import sys
-from dataclasses import replace
 from functools import cache
 from itertools import pairwise, product
 from typing import Any
 
-import numpy as np
 import pytest
 import regex
 from hypothesis import given
@@ -27,14 +25,11 @@ from tests.support.tokenizers_drawn import Added, Extras, WordPieceSpec, build, 
 from tokpar.cuts.added_token_guard import maybe_space, maybe_spaces
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.incremental_pretokenizer import (
-    PatternSplitter,
     TokenSplitter,
-    machine_for,
     splitters,
 )
 from tokpar.cuts.stable_cuts import StableCuts, Window, stable_cuts_for
 from tokpar.interfaces import facts_of
-from tokpar.patterns.pattern_reader import UnsupportedPatternError
 from tokpar.types import AddedToken, Facts, NormalizerStage
 
 SPELLINGS = sorted(
@@ -49,7 +44,6 @@ OTHERS = [
     ("the end matters", (r"s'(?=[\s\S])|[\s\S]",)),
     ("gaps", (r"s'+|\s'\s|\p{Lu}",)),
 ]
-PATTERNS = sorted({pattern for _, patterns in SPELLINGS for pattern in patterns})
 
 
 class Pieces:
@@ -231,38 +225,6 @@ def test_what_is_passed_on_is_what_all_continuations_share(
             known = same.index(False) if False in same else len(same)
             shared = min(len("".join(f[count : count + 1])) for f in continued)
             assert (count, len(pieces.begun)) == (known, shared) or not text, text
-
-
-class Counted(tuple[int, ...]):
-    """Counts how often it is looked at."""
-
-    looks = 0
-
-    def __getitem__(self, place: Any) -> Any:
-        Counted.looks += 1
-        return super().__getitem__(place)
-
-
-@pytest.mark.parametrize("pattern", PATTERNS)
-def test_no_text_makes_the_machine_read_characters_many_times(pattern: str) -> None:
-    """Runs of all pairs of classes, and pairs again and again: each character at most 3 times."""
-    machine = machine_for(pattern)
-    counted = replace(machine, signs=Counted(machine.signs))
-    every = np.delete(np.arange(0x110000), np.s_[0xD800:0xE000])
-    first = [chr(every[machine.symbol_of[every] == n][0]) for n in range(machine.width)]
-    pairs = [*product(first, repeat=2)]
-    for a, b in cases(pairs, pairs[::3]):
-        for text in (a + b * 200 + ".", (a + b * 20) * 10, (a + b) * 100, a * 100 + b * 100 + a):
-            Counted.looks = 0
-            splitter = PatternSplitter(counted, Pieces())
-            splitter.feed(text)
-            splitter.end()
-            assert Counted.looks <= 3 * len(text), text
-
-
-def test_a_pattern_that_looks_back_has_no_machine() -> None:
-    with pytest.raises(UnsupportedPatternError):
-        machine_for(r"(?<=a)b|.")
 
 
 @given(

@@ -15,19 +15,14 @@ import pytest
 import tokenizers
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tokenizers import AddedToken, Tokenizer, normalizers, processors
+from tokenizers import AddedToken, Tokenizer, normalizers
 
 import tokpar
 from tests.conftest import at_most
-from tests.support import hf_chats as chats
-from tests.support import model_files
 from tests.support.hf_sources import (
-    byte_level,
     engine,
     fresh,
-    in_order,
     original,
-    template,
     transformers_tokenizer,
 )
 from tests.support.hf_values import ENCODING, Raised, outcome
@@ -124,15 +119,6 @@ def test_cut_and_padded_encodings_answer_as_the_engines_own(name: str, side: str
         assert_same_answers(one, other, text)
 
 
-def test_places_in_one_of_several_sequences_are_those_of_the_engine() -> None:
-    post = in_order(template("<s> $A </s>"), processors.ByteLevel())  # special tokens count as some
-    own = transformers_tokenizer(byte_level(post))
-    got, expected = tokpar.as_hf(own, smallest_text=1)(TEXT), own(TEXT)
-    assert type(got.encodings) is not list, "the engine's own call was made"
-    assert expected[0].n_sequences > 1
-    assert_same_answers(got[0], expected[0], TEXT)
-
-
 @pytest.mark.parametrize("name", BYTE_LEVEL)
 @given(data=st.data())
 def test_rows_answer_without_a_second_encode(name: str, data: st.DataObject) -> None:
@@ -151,45 +137,6 @@ def test_rows_answer_without_a_second_encode(name: str, data: st.DataObject) -> 
                 assert one.token_to_chars(token) == other.token_to_chars(token)
         assert mine.tokenize(text) == own.tokenize(text)
         assert len(one) == len(other)
-
-
-@pytest.mark.parametrize("name", [*BYTE_LEVEL, "llama_style"])
-def test_word_ids_need_no_second_encode(name: str) -> None:
-    own, mine = original(name), tokpar.as_hf(original(name), smallest_text=1)
-    for options in ({}, {"truncation": True, "max_length": 9}):
-        text = TEXT.replace("\U0001fae0", "x")
-        with no_second_encode():
-            got = mine(text, **options)
-            assert got.word_ids() == own(text, **options).word_ids()
-            assert got.token_to_word(3) == own(text, **options).token_to_word(3)
-
-
-@cache
-def chatting(name: str) -> tuple[Any, Any]:
-    own = model_files.fresh(name)
-    return own, tokpar.as_hf(own, smallest_text=1)
-
-
-@at_most(60)
-@given(data=st.data(), name=st.sampled_from(["qwen", "llama 3"]), tensors=st.booleans())
-def test_masks_of_a_chat_need_no_second_encode(
-    data: st.DataObject, name: str, tensors: bool
-) -> None:
-    own, mine = chatting(name)
-    one = chats.chats(own).filter(len)
-    chat = data.draw(st.lists(one, min_size=1, max_size=3) if not tensors else one, label="chat")
-    named: dict[str, Any] = {"return_dict": True, "return_assistant_tokens_mask": True}
-    if data.draw(st.booleans(), label="truncation"):
-        named |= {"truncation": True, "max_length": data.draw(st.integers(1, 40))}
-    named |= {"return_tensors": "np"} if tensors else {}
-    expected = outcome(lambda: own.apply_chat_template(chat, **named))
-    assume(not isinstance(expected, Raised))
-    with no_second_encode():
-        got = mine.apply_chat_template(chat, **named)
-        masks = got["assistant_masks"]
-    assert type(got.encodings) is not list, "the engine's own call was made"
-    assert outcome(lambda: got) == expected
-    assert outcome(lambda: masks) == outcome(lambda: got["assistant_masks"])
 
 
 @cache

@@ -27,7 +27,6 @@ from tests.support.texts import texts
 from tests.support.tiktoken_views import LONG, again, encoding
 from tests.support.tokenizers_drawn import contents
 from tokpar import EngineError, OptionError
-from tokpar.adapters.tiktoken import TiktokenTokenizer
 from tokpar.integrations.tiktoken_subclass import TokparEncoding
 
 pytestmark = pytest.mark.compiled_at_once
@@ -238,15 +237,6 @@ def test_it_is_an_instance_of_the_class_of_the_original() -> None:
     assert type(views("cl100k_part")[0]).__name__ == "Encoding"
 
 
-def test_an_attribute_set_on_the_original_is_set_on_both() -> None:
-    own = again(encoding("cl100k_part"))
-    view = tokpar.as_tiktoken(own, smallest_text=1)
-    own.name = "renamed"
-    assert view.name == "renamed"
-    assert repr(view) == "<Encoding 'renamed'>"
-    assert "_tokpar" not in vars(own)
-
-
 def test_copies_and_pickles_are_such_objects_again() -> None:
     own = again(encoding("cl100k_part"))
     cutting = tokpar.as_tiktoken(own, strategy="cut", chunk_chars=5, executor="serial")
@@ -259,16 +249,6 @@ def test_copies_and_pickles_are_such_objects_again() -> None:
             assert twin.tokpar_calls == (1 if view is not cutting else 2)
         assert vars(copy.copy(view)._tokpar_original()) is vars(own)
     assert "__reduce_ex__" not in {n for cls in type(cutting).__mro__[:-1] for n in vars(cls)}
-
-
-def test_a_registered_encoding_is_pickled_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    own = again(encoding("cl100k_part"), name="registered")
-    monkeypatch.setitem(tiktoken.registry.ENCODINGS, "registered", own)
-    view = tokpar.as_tiktoken(own)
-    data = pickle.dumps(view)
-    assert len(data) < 1000
-    for twin in (pickle.loads(data), copy.deepcopy(view)):
-        assert twin._tokpar_original() is own
 
 
 def test_a_view_reaches_another_process() -> None:
@@ -286,16 +266,6 @@ def test_a_view_reaches_another_process() -> None:
         cwd=ROOT,
     )
     assert done.stdout.split() == [b"3", b"1", b"Encoding"]
-
-
-def test_load_takes_the_original_in_its_place() -> None:
-    own = encoding("cl100k_part")
-    for view in views("cl100k_part"):
-        adapter = tokpar.load(view)
-        assert isinstance(adapter, TiktokenTokenizer)
-        assert vars(adapter.encoding) is vars(own)
-        assert vars(tokpar.as_tiktoken(view)._tokpar_original()) is vars(own)
-        assert tokpar.encode(LONG, view).ids.tolist() == own.encode(LONG)
 
 
 # ----------------------------------------------------------------------- which way is taken
@@ -337,20 +307,6 @@ def test_short_texts_of_a_batch_go_through_tokpar() -> None:
     assert view.encode_batch(rows[:2]) == own.encode_batch(rows[:2])
     assert view.tokpar_calls == 90
     assert view.encode_batch([]) == view.encode_ordinary_batch([]) == []
-
-
-def test_texts_without_the_allowed_tokens_share_one_cache() -> None:
-    view = tokpar.as_tiktoken(encoding("cl100k_part"), smallest_text=1)
-    asked = []
-    adapter_for = view._tokpar.adapter_for
-    object.__setattr__(
-        view._tokpar, "adapter_for", lambda names: asked.append(names) or adapter_for(names)
-    )
-    view.encode("a b")
-    view.encode("a b", allowed_special="all")
-    view.encode_ordinary("a <|endoftext|>")
-    view.encode("a <|endoftext|>", allowed_special={"<|endoftext|>", "none"})
-    assert asked == [frozenset(), frozenset(), frozenset(), frozenset({"<|endoftext|>"})]
 
 
 def test_adapters_of_allowed_tokens_are_bounded_and_right() -> None:
@@ -449,9 +405,3 @@ def test_an_encoding_with_an_encode_of_its_own_is_refused() -> None:
     replaced.encode_batch = lambda *given_: []
     with pytest.raises(OptionError, match="encode_batch of this encoding object was replaced"):
         tokpar.as_tiktoken(replaced)
-
-
-@pytest.mark.parametrize("smallest", [-1, 1.5, "a", [1]])
-def test_a_threshold_that_is_no_number_of_code_points_is_refused(smallest: Any) -> None:
-    with pytest.raises(OptionError, match="smallest_text must be a number of code points"):
-        tokpar.as_tiktoken(encoding("cl100k_part"), smallest_text=smallest)

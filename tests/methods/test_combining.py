@@ -16,18 +16,16 @@ from tokpar_conformance.strategy import small_options
 import tokpar
 from tests.conftest import drawn
 from tests.support.certified import dummy_case
-from tests.support.mistaken_methods import Remembering, Says
 from tests.support.texts import texts
-from tests.support.tokenizers_drawn import Added, named_tokenizers
+from tests.support.tokenizers_drawn import named_tokenizers
 from tests.support.toy import Toy
 from tokpar.builtins import MERGERS, SPLITTERS
-from tokpar.cli import main
 from tokpar.combining import build_parts
 from tokpar.errors import LossyError, OptionError, UnknownNameError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.methods.cut import CutSplitter
 from tokpar.overlap.chunks import chunks_between
-from tokpar.overlap.mergers import LicensedMerger, LicensedSplitter
+from tokpar.overlap.mergers import LicensedMerger
 from tokpar.types import Chunk, Join, Piece, Rule, Seam, Split
 
 TEXT = "one two three. Four, five\n\nsix 7890 " * 300
@@ -230,21 +228,6 @@ def test_of_a_tokenizer_nothing_is_known_of_nothing_is_joined() -> None:
         assert found.seams == ()
 
 
-def test_names_and_objects_may_be_mixed_and_a_plus_joins_names() -> None:
-    expected = tokpar.encode(TEXT, strategy="serial")
-    for strategy, name in (
-        (("cut", "certified"), "cut+certified"),
-        ("cut+certified", "cut+certified"),
-        ((CutSplitter(500), "cut"), "CutSplitter+cut"),
-        (("cut", Concatenates()), "cut+Concatenates"),
-    ):
-        with tokpar.Encoder(strategy=strategy) as encoder:
-            found = encoder.encode(TEXT)
-        assert found == expected
-        assert found.report.strategy == name
-        assert found.seams
-
-
 def test_each_part_takes_its_own_options() -> None:
     parts = build_parts(("lopt", "certified"), {"chunk_chars": 9, "min_match": 3}, True)
     assert parts.splitter.chunk_chars == 9  # type: ignore[attr-defined]
@@ -298,33 +281,3 @@ def test_what_cannot_be_combined_is_refused_in_words(
     with pytest.raises(error) as caught:
         tokpar.encode(TEXT, strategy=strategy, **options)
     assert said in str(caught.value)
-
-
-def test_divisible_chunks_are_marked_by_tokpar_alone() -> None:
-    adapter = Remembering((Added("e b"), Added("<s>")))
-    text = "plain old words " * 9 + "and the big rest e b " * 9
-    safe = CutSplitter(20).split(text, adapter, 0)
-    assert {chunk.divisible for chunk in safe.chunks} == {True, False}
-    assert LicensedSplitter(CutSplitter(20)).split(text, adapter, 0) == safe
-
-    claims = Says(
-        lambda split: replace(
-            split, chunks=[replace(c, divisible=True) for c in split.chunks], licence=SPACE
-        ),
-        CutSplitter(20),
-    )
-    assert LicensedSplitter(claims).split(text, adapter, 0) == safe
-
-
-def test_the_command_line_takes_two_parts(
-    tmp_path: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "text.txt"
-    path.write_text(TEXT, encoding="utf-8")
-    options = ["--chunk-chars", "500", "--option", "min_match=2"]
-    for command in ("encode", "plan", "count"):
-        arguments = [command, "--strategy", "lopt+certified", *options, "--quiet"]
-        assert main([*arguments, str(path)]) == 0, command
-        assert capsys.readouterr().out
-    assert main(["encode", "--strategy", "cut+nope", str(path)]) == 2
-    assert "unknown merger 'nope'" in capsys.readouterr().err
