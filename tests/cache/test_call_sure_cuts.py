@@ -110,6 +110,7 @@ def test_sure_cuts_need_each_condition(row: list[str], text: str) -> None:
         assert ids_of(call.encode_plain(each)) == merged.encode(each).ids
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("uses_avx2", [True, False])
 @pytest.mark.parametrize("row", ROWS, ids=" then ".join)
 def test_text_of_all_pairs_of_bytes_has_the_engine_s_ids(

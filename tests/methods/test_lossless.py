@@ -72,6 +72,7 @@ def test_every_lossless_strategy(
     assert_same(tokenizer, drawn_text(data, tokenizer), strategy, executor, options)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=drawn(50))
