@@ -252,27 +252,6 @@ def test_tokens_that_tile_the_text_are_placed_by_their_lengths() -> None:
         assert np.array_equal(tokpar.encode(text, own("default")).spans, expected)
 
 
-def test_where_other_tokens_lie_is_asked_of_the_pure_engine() -> None:
-    adapter, text = load(own("bert_part")), "Hello, world! 12 中文"
-    pure = tokpar.load(FILES["bert_part"], engine="pure")
-    found = adapter.encode(text)
-    assert np.array_equal(adapter.locate(found, text), pure.locate(found, text))  # type: ignore[attr-defined]
-    unigram = load(own("metaspace_unigram"))
-    with pytest.raises(LookupError, match="does not tell where tokens lie"):
-        unigram.locate(unigram.encode(text), text)
-
-
-def test_byte_level_bpe_has_no_cache_beside_that_of_its_engine() -> None:
-    adapter: Any = load(own("default"))
-    assert not adapter.has_segment_cache
-    text = "".join(f" the word {k % 97} of all {k}" for k in range(20_000))
-    with tokpar.Encoder(adapter) as encoder:
-        row = encoder.encode(text)
-        assert row.report.plan.startswith("certified cuts")
-        assert (row.report.executor, dict(row.report.cache)) == ("threads", {})
-    assert row.ids.tolist() == ids(own("default"), text)
-
-
 @pytest.mark.parametrize("name", ["default", "deepseek_part"])
 @pytest.mark.parametrize(("short", "executor"), [(40, "threads"), (400, "native")])
 def test_a_batch_goes_through_threads_where_most_of_it_is_cut(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import pickle
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +12,6 @@ from hypothesis import strategies as st
 from tokenizers import (
     AddedToken,
     NormalizedString,
-    Regex,
     Tokenizer,
     decoders,
     models,
@@ -26,7 +23,7 @@ from tokenizers import (
 import tokpar
 from tests.support.paths import VOCAB
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer, load
-from tokpar.errors import EngineError, FileFormatError, OptionError
+from tokpar.errors import EngineError, OptionError
 from tokpar.pure.vocabulary import byte_alphabet
 from tokpar.spans import postprocess_single
 
@@ -42,7 +39,6 @@ TEXTS = [
     "<｜User｜>hello<｜end▁of▁sentence｜> [MASK] <s>x</s>",
     "1" * 300 + "=" * 300,
 ]
-texts = st.text(st.sampled_from(list("aet 1\n.é中🫠")) | st.characters(exclude_categories=["Cs"]))
 
 
 def byte_level(**options: Any) -> Tokenizer:
@@ -72,16 +68,6 @@ def transformers_tokenizer(tokenizer: Tokenizer, **options: Any) -> Any:
     from transformers import PreTrainedTokenizerFast
 
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **options)
-
-
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"a": 1}', b"\xff\xfe", b"null"])
-def test_a_json_file_that_is_no_tokenizer_is_refused_by_name(
-    tmp_path: Path, content: bytes
-) -> None:
-    path = tmp_path / "other.json"
-    path.write_bytes(content)
-    with pytest.raises(FileFormatError, match=r"other\.json is not a tokenizer\.json"):
-        load(path)
 
 
 @pytest.mark.parametrize("name", PART_NAMES)
@@ -130,22 +116,6 @@ def test_an_added_token_that_shares_the_id_of_a_byte_is_located_by_offsets() -> 
     adapter = adapter_of(tokenizer)
     assert not adapter.facts.tiles
     assert adapter.locate(adapter.encode("aéa"), "aéa").tolist() == [[0, 1], [1, 3], [3, 4]]
-
-
-def test_the_callers_object_is_never_changed() -> None:
-    tokenizer = Tokenizer.from_file(str(VOCAB / "bert_part.json"))
-    tokenizer.encode_special_tokens = True
-    before = tokenizer.to_str()
-    adapter = adapter_of(tokenizer)
-    for text in TEXTS:
-        ids = adapter.encode(text)
-        postprocess_single(adapter, ids, text)
-        adapter.encode_many([text], True)
-        adapter.encode_whole(text)
-        adapter.locate(ids, text)
-    adapter.spec()
-    assert tokenizer.to_str() == before
-    assert tokenizer.encode_special_tokens is True
 
 
 def change_truncation(tokenizer: Tokenizer) -> None:
@@ -232,19 +202,6 @@ def test_a_token_added_twice_with_other_flags_is_copied_exactly_or_unprovable() 
     assert same or adapter.facts.unprovable is not None
 
 
-@pytest.mark.parametrize("flag", [False, True])
-def test_encode_special_tokens_of_the_object_is_kept(flag: bool) -> None:
-    tokenizer = byte_level()
-    tokenizer.add_special_tokens(["<s>"])
-    tokenizer.encode_special_tokens = flag
-    adapter = adapter_of(tokenizer)
-    build, arguments = adapter.spec()
-    native = tokenizer.encode("he<s>").ids
-    assert adapter.encode("he<s>").tolist() == native
-    assert build(**arguments).encode("he<s>").tolist() == native
-    assert [t.content for t in adapter.facts.added_tokens] == ([] if flag else ["<s>"])
-
-
 @pytest.mark.parametrize("text", ["\ud800", "he \udc80 a", "\ud83d\ude00"])
 def test_lone_surrogates_are_refused_with_the_native_error(text: str) -> None:
     tokenizer = byte_level()
@@ -275,20 +232,6 @@ def test_a_panic_of_the_engine_is_an_engine_error() -> None:
         with pytest.raises(EngineError, match="panicked"):
             adapter.encode_many(["b", "a  "], spans)
     assert adapter.encode("b").tolist() == [1]
-
-
-def test_a_panic_that_is_known_names_what_is_wrong() -> None:
-    tokenizer = letters()
-    token = ("<s>", 0)
-    tokenizer.post_processor = processors.TemplateProcessing("<s> $A", special_tokens=[token])
-    config = json.loads(tokenizer.to_str())
-    config["post_processor"]["special_tokens"] = {}
-    broken = Tokenizer.from_str(json.dumps(config))
-    with pytest.raises(EngineError, match="names a special token that its special_tokens leave"):
-        tokpar.encode("b", broken)
-    broken.pre_tokenizer = pre_tokenizers.Split(Regex("(a|aa)+b|."), "isolated")
-    with pytest.raises(EngineError, match="the pattern has too many ways to match this text"):
-        tokpar.encode("a" * 60, broken)
 
 
 def test_a_special_token_that_became_plain_is_unprovable_when_encoded_as_text() -> None:
@@ -454,39 +397,3 @@ def test_a_transformers_class_with_an_encode_of_its_own_is_unprovable() -> None:
     adapter = adapter_of(Doubling(tokenizer_object=byte_level()))
     assert "Doubling has its own encode" in str(adapter.facts.unprovable)
     assert adapter.encode_whole("he").tolist() == [256, 256]
-
-
-@pytest.mark.each_value
-@pytest.mark.parametrize("engine", [None, "pure"])
-@pytest.mark.parametrize("truncation", [False, True])
-@pytest.mark.parametrize("padding", [False, True])
-def test_stored_truncation_and_padding_can_be_left_out(
-    engine: str | None, truncation: bool, padding: bool, tmp_path: Path
-) -> None:
-    native = Tokenizer.from_file(str(VOCAB / "bert_part.json"))
-    native.enable_truncation(6)
-    native.enable_padding(length=9)
-    file = tmp_path / "tokenizer.json"
-    native.save(str(file))
-    sources: list[Any] = [file] if engine else [file, native]
-    for source in sources:
-        adapter = tokpar.load(source, engine=engine, truncation=truncation, padding=padding)
-        own = Tokenizer.from_file(str(file))
-        if not truncation:
-            own.no_truncation()
-        if not padding:
-            own.no_padding()
-        texts = ["the man", "", "the man and the man and the man and the man"]
-        with tokpar.Encoder(adapter) as encoder:
-            assert [encoder.encode(text).ids.tolist() for text in texts] == [
-                own.encode(text).ids for text in texts
-            ]
-            batch = encoder.encode_batch(texts)
-            assert [row.ids.tolist() for row in batch] == [
-                each.ids for each in own.encode_batch(texts)
-            ]
-            assert [row.truncated for row in batch] == [False, False, truncation]
-            assert batch[2].untruncated == 11
-            again = pickle.loads(pickle.dumps(encoder))
-            assert [again.encode(text) for text in texts] == [encoder.encode(t) for t in texts]
-    assert native.truncation is not None, "the caller's object is as it was"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,12 +10,10 @@ import tiktoken
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.support.paths import VOCAB
 from tests.support.tiktoken_parts import SPECIALS, encoding
 from tokpar.adapters.tiktoken import TiktokenTokenizer, load
 from tokpar.cuts.finder import finder_for
-from tokpar.errors import EngineError, FileFormatError, OptionError
-from tokpar.pure.openai import KNOWN_ENCODINGS
+from tokpar.errors import EngineError
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
@@ -183,34 +180,4 @@ def test_a_disallowed_token_can_hide_an_allowed_one_that_it_begins_with() -> Non
     assert found.count(True) == 1
 
 
-def test_an_id_shared_by_tokens_of_different_length_does_not_tile() -> None:
-    known = KNOWN_ENCODINGS["cl100k_base"].pattern
-    shared = small({"<long>": 300, "<s>": 300}, pattern=known)
-    assert not adapter(shared, allowed_special="all").facts.tiles
-    assert adapter(shared, allowed_special={"<s>"}).facts.tiles
-
-
 # Loading
-
-
-def test_a_file_is_loaded_with_its_pattern_and_special_tokens() -> None:
-    path = VOCAB / "cl100k_part.tiktoken"
-    tokenizer = adapter(
-        str(path), pat_str=encoding()._pat_str, special_tokens=SPECIALS, name="mine"
-    )
-    assert tokenizer.name == "tiktoken:mine"
-    assert tokenizer.encode("Hello 123").tolist() == encoding().encode("Hello 123")
-
-
-def test_a_file_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "cl100k_base.tiktoken"
-    with pytest.raises(FileNotFoundError):
-        load(path)
-    path.write_text("not a vocabulary\n")
-    with pytest.raises(FileFormatError, match="line 1: expected a base64 token"):
-        load(path)
-    part = VOCAB / "cl100k_part.tiktoken"
-    with pytest.raises(OptionError, match="'<s>' has id 64"):
-        load(part, name="cl100k_base", special_tokens={"<s>": 64})
-    with pytest.raises(OptionError, match="pat_str '\\[a' cannot be used"):
-        load(part, pat_str="[a", special_tokens={})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tokpar
-from tests.support.cli_runs import run
 from tests.support.directories_drawn import (
     KINDS,
     drawn_files,
@@ -238,20 +236,6 @@ def test_a_class_of_the_user_encodes_as_its_backend_does_or_is_named(
         tokpar.load(made(tmp_path, files))
 
 
-def test_a_directory_means_the_same_after_patch_transformers(
-    transformers: Any, tmp_path: Path
-) -> None:
-    config = {"tokenizer_class": "LlamaTokenizer"}
-    files = {"tokenizer.json": file_of("llama"), "tokenizer_config.json": config}
-    directory = made(tmp_path, files)
-    tokenizer = auto(transformers, directory)
-    with tokpar.patch_transformers():
-        assert_same_ids(directory, tokenizer, [TEXT, 400 * TEXT])
-        assert loader_of(tokpar.load(directory)) == tokpar.types.Loader(
-            "AutoTokenizer", "LlamaTokenizer", loader_of(tokpar.load(directory)).versions
-        )
-
-
 def test_a_class_that_decodes_in_python_encodes_and_does_not_decode(
     transformers: Any, tmp_path: Path
 ) -> None:
@@ -264,17 +248,6 @@ def test_a_class_that_decodes_in_python_encodes_and_does_not_decode(
             OptionError, match="cannot be used: CodeGenTokenizer has its own decode"
         ):
             list(call([1]))
-
-
-def test_a_file_means_the_file_whatever_lies_beside_it(transformers: Any, tmp_path: Path) -> None:
-    config = {"tokenizer_class": "LlamaTokenizer"}
-    files = {"tokenizer.json": file_of("llama"), "tokenizer_config.json": config}
-    directory = made(tmp_path, files)
-    alone = tokpar.encode(TEXT, directory / "tokenizer.json")
-    assert alone != tokpar.encode(TEXT, directory)
-    assert loader_of(tokpar.load(directory / "tokenizer.json")) is None
-    (directory / "tokenizer_config.json").unlink()
-    assert tokpar.encode(TEXT, directory) == alone  # the directory was changed, and is read again
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -305,27 +278,3 @@ def test_an_engine_gets_a_file_without_the_truncation_and_padding_of_the_directo
             adapter = tokpar.load(directory, engine=engine)
             for text in ("the", 9 * TEXT):
                 assert ids_of(tokpar.Encoder(adapter).encode, text) == ids_of(tokenizer, text)
-
-
-def test_the_loader_is_told_by_try_and_plan(
-    transformers: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    config = {"tokenizer_class": "LlamaTokenizer"}
-    files = {"tokenizer.json": file_of("llama"), "tokenizer_config.json": config}
-    write_directory(tmp_path / "my-model", files)
-    loader = str(loader_of(tokpar.load("my-model")))
-    tokenizers = sys.modules["tokenizers"].__version__
-    assert loader == (
-        f"AutoTokenizer, class LlamaTokenizer, tokenizers {tokenizers}, "
-        f"transformers {transformers.__version__}"
-    )
-    tried = run("try", "my-model", "--text", TEXT)
-    assert f"loaded by     {loader}" in " ".join(tried.out.split()).replace("by ", "by     ", 1)
-    assert json.loads(run("try", "my-model", "--text", TEXT, "--json").out)["loader"] == loader
-    Path("t.txt").write_text(TEXT, encoding="utf-8")
-    planned = run("plan", "t.txt", "--tokenizer", "my-model")
-    assert planned.out.startswith(f"tokenizer my-model: loaded by {loader}\n")
-    told = json.loads(run("plan", "t.txt", "--tokenizer", "my-model", "--json").out)
-    assert told["loader"] == loader
-    assert "loaded by" not in run("try", "my-model/tokenizer.json", "--text", TEXT).out

@@ -57,39 +57,6 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "hub"
 
 
-@pytest.mark.parametrize(
-    "files", [[], ["tokenizer.model"], ["a.tiktoken"], ["tekken.json"], ["vocab.json"]]
-)
-@pytest.mark.parametrize("is_installed", [True, False])
-def test_a_directory_without_a_tokenizer_is_told(
-    tmp_path: Path, files: list[str], is_installed: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not is_installed:
-        monkeypatch.setattr(named_tokenizers, "why_without_transformers", lambda: "not there")
-    for name in files:
-        (tmp_path / name).write_text("{}")
-    with pytest.raises(FileFormatError, match="name the file") as caught:
-        tokpar.load(tmp_path)
-    assert str(tmp_path) in str(caught.value)
-    is_named = any(f"({tmp_path / name})" in str(caught.value) for name in files)
-    assert is_named == (not is_installed and files[:1] not in ([], ["vocab.json"]))
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("m.model", "SentencePiece model is read by the package tokpar-sentencepiece"),
-        ("tokenizer.model.v3", "SentencePiece"),
-        ("m.gguf", "GGUF file has no normalizer, .* pass the tokenizer.json, the directory or the"),
-        ("m.bin", "expected one that ends in .json"),
-    ],
-)
-def test_a_file_of_another_kind_is_told(tmp_path: Path, name: str, message: str) -> None:
-    (tmp_path / name).touch()
-    with pytest.raises(FileFormatError, match=message):
-        tokpar.load(str(tmp_path / name))
-
-
 @pytest.mark.parametrize("name", ["cl100k_base", "gpt-4"])
 def test_names_of_tiktoken_are_its_encodings(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     own = tiktoken.Encoding(
@@ -224,17 +191,6 @@ def test_a_repository_is_downloaded_and_that_is_said(
 
 def refuse_download(*_: object) -> bytes:
     raise OSError(-2, "no network")
-
-
-@pytest.mark.usefixtures("tiktoken_cache")
-def test_offline_tiktoken_downloads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = tiktoken.load.read_file
-    monkeypatch.setattr("socket.getaddrinfo", lambda *_: [])
-    monkeypatch.setattr("requests.get", lambda *_, **__: pytest.fail("a download"))
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(UnknownNameError, match="OSError: HF_HUB_OFFLINE is set"):
-        tokpar.load("o200k_base")
-    assert tiktoken.load.read_file is before
 
 
 @pytest.mark.usefixtures("hub")

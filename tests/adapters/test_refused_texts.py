@@ -11,11 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tokpar
-from tests.conftest import cases
 from tests.support.paths import VOCAB
-from tests.support.seams import part
 from tokpar import arrays
-from tokpar.errors import EngineError
 from tokpar.pure.formats import read_ranks
 
 pytestmark = pytest.mark.compiled_at_once
@@ -73,28 +70,6 @@ def test_a_refused_special_token_is_refused_by_every_strategy(
 
 
 # ------------------------------------------------------------------------------- giving up
-
-GIVEN_UP = 1_050_000
-
-
-@pytest.mark.parametrize(
-    "name", cases(["cl100k_part", "o200k_part", "tekken_part"], ["tekken_part"])
-)
-def test_where_tiktoken_gives_up_each_call_says_so(name: str) -> None:
-    own, text = part(name), " " * GIVEN_UP + "x"
-    encoder = tokpar.Encoder(own)
-    for call in (own.encode, tokpar.as_tiktoken(own).encode):
-        with pytest.raises(ValueError, match="Max stack size exceeded"):
-            call(text)
-    for call in (
-        encoder.encode,
-        lambda text: encoder.encode_batch([text, "a"]),
-        lambda text: tokpar.encode(text, own, strategy="serial"),
-        lambda text: tokpar.encode(text, own, strategy="cut"),
-        lambda text: list(encoder.stream([text])),
-    ):
-        with pytest.raises(EngineError, match="Max stack size exceeded"):
-            call(text)
 
 
 @pytest.mark.each_value

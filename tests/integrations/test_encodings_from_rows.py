@@ -3,8 +3,6 @@ engine's own `tokenizers.Encoding`, and which of them make the engine encode aga
 
 from __future__ import annotations
 
-import copy
-import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -12,7 +10,6 @@ from typing import Any
 from unittest import mock
 
 import pytest
-import tokenizers
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, normalizers
@@ -184,25 +181,6 @@ def assert_same_answers_of_one(one: Any, other: Any) -> None:
     for place in range(len(TEXT) + 2):
         assert one.char_to_token(place) == other.char_to_token(place)
         assert one.token_to_chars(place) == other.token_to_chars(place)
-
-
-def test_an_encoding_is_one_for_isinstance_pickle_and_copy() -> None:
-    from transformers import BatchEncoding
-
-    own, mine = original("left"), tokpar.as_hf(original("left"), smallest_text=1)
-    batch = mine([TEXT, TEXT * 3], padding=True)
-    expected = own([TEXT, TEXT * 3], padding=True)
-    for one, other in zip(batch.encodings, expected.encodings, strict=True):
-        assert isinstance(one, tokenizers.Encoding)
-        assert BatchEncoding({}, one).tokens() == other.tokens
-        for again in (pickle.loads(pickle.dumps(one)), copy.copy(one), copy.deepcopy(one)):
-            assert type(again) is tokenizers.Encoding
-            assert again.ids == other.ids
-            assert again.offsets == other.offsets
-    again = pickle.loads(pickle.dumps(batch))
-    assert [type(each) for each in again.encodings] == [tokenizers.Encoding] * 2
-    merged = tokenizers.Encoding.merge([copy.copy(each) for each in batch.encodings])
-    assert merged.ids == tokenizers.Encoding.merge(list(expected.encodings)).ids
 
 
 def test_a_model_that_is_trained_after_the_call_leaves_the_answers_to_the_engine() -> None:

@@ -208,28 +208,6 @@ def test_a_long_text_goes_through_tokpar_with_every_column(
         assert mine.tokpar_calls == before + (1 if text is LONG else 4)
 
 
-def test_a_length_that_the_model_cannot_take_is_logged_as_transformers_does() -> None:
-    import transformers
-
-    logged: list[str] = []
-    for tokenizer in (fresh("left"), tokpar.as_hf(fresh("left"), smallest_text=1)):
-        logger = transformers.logging.get_logger("transformers.tokenization_utils_base")
-        handler = type("Kept", (), {})  # only its messages matter
-        import logging
-
-        class Kept(logging.Handler):
-            def emit(self, record: logging.LogRecord) -> None:
-                logged.append(record.getMessage())
-
-        handler = Kept()
-        logger.addHandler(handler)
-        tokenizer("a b c " * 30)
-        tokenizer("a b c " * 30)
-        logger.removeHandler(handler)
-    assert len(logged) == 2
-    assert logged[0] == logged[1]
-
-
 # --------------------------------------------------------------------------------- encodings
 
 
@@ -274,23 +252,6 @@ def test_the_engines_settings_are_neither_read_nor_set() -> None:
 
 
 # --------------------------------------------------------------------------------- identity
-
-
-def test_it_is_of_the_originals_class_and_made_once_for_each() -> None:
-    from transformers import PreTrainedTokenizerFast
-
-    own = original("bert_part")
-    mine = tokpar.as_hf(own)
-    assert isinstance(mine, PreTrainedTokenizerFast)
-    assert isinstance(mine, type(own))
-    assert type(mine) is type(tokpar.as_hf(original("left")))
-    assert type(mine) is not type(own)
-    assert type(mine).__name__ == type(own).__name__
-    assert type(mine).__module__ == type(own).__module__
-    assert repr(mine) == repr(own)
-    assert len(mine) == len(own)
-    assert type(tokpar.as_hf(mine)) is type(mine)
-    assert mine.is_fast
 
 
 @pytest.mark.each_value
@@ -344,25 +305,6 @@ def test_the_engine_is_shared_and_plain_attributes_are_not() -> None:
     assert mine(LONG, **options)["input_ids"] != own(LONG, **options)["input_ids"]
     own.truncation_side = "right"
     assert mine(LONG, **options)["input_ids"] == own(LONG, **options)["input_ids"]
-
-
-def test_what_is_saved_is_the_originals(tmp_path: Any) -> None:
-    from transformers import AutoTokenizer
-
-    own = fresh("left")
-    mine = tokpar.as_hf(own)
-    for tokenizer, name in ((own, "own"), (mine, "mine")):
-        tokenizer.save_pretrained(tmp_path / name)
-    files = sorted(path.name for path in (tmp_path / "own").iterdir())
-    assert files == sorted(path.name for path in (tmp_path / "mine").iterdir())
-    for name in files:
-        assert (tmp_path / "own" / name).read_bytes() == (tmp_path / "mine" / name).read_bytes()
-    loaded = AutoTokenizer.from_pretrained(tmp_path / "mine")
-    assert type(loaded) is type(own)
-    assert loaded(LONG)["input_ids"] == mine(LONG)["input_ids"]
-    again = type(mine).from_pretrained(tmp_path / "mine")  # made by transformers, of our class
-    assert again(LONG)["input_ids"] == own(LONG)["input_ids"]
-    assert again.tokpar_calls == 1
 
 
 def test_threads_with_different_settings_do_not_disturb_each_other() -> None:

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 import tokpar
 from tests.conftest import divided
-from tests.support.paths import ROOT, VOCAB
+from tests.support.paths import ROOT
 from tests.support.texts import texts
 from tests.support.tiktoken_views import LONG, again, encoding
 from tests.support.tokenizers_drawn import contents
@@ -251,23 +251,6 @@ def test_copies_and_pickles_are_such_objects_again() -> None:
     assert "__reduce_ex__" not in {n for cls in type(cutting).__mro__[:-1] for n in vars(cls)}
 
 
-def test_a_view_reaches_another_process() -> None:
-    code = """
-        import pickle, sys
-        view = pickle.loads(sys.stdin.buffer.read())
-        print(len(view.encode("a b c")), view.tokpar_calls, type(view).__name__)
-    """
-    view = tokpar.as_tiktoken(encoding("cl100k_part"), smallest_text=1)
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)],
-        input=pickle.dumps(view),
-        capture_output=True,
-        check=True,
-        cwd=ROOT,
-    )
-    assert done.stdout.split() == [b"3", b"1", b"Encoding"]
-
-
 # ----------------------------------------------------------------------- which way is taken
 
 
@@ -307,18 +290,6 @@ def test_short_texts_of_a_batch_go_through_tokpar() -> None:
     assert view.encode_batch(rows[:2]) == own.encode_batch(rows[:2])
     assert view.tokpar_calls == 90
     assert view.encode_batch([]) == view.encode_ordinary_batch([]) == []
-
-
-def test_adapters_of_allowed_tokens_are_bounded_and_right() -> None:
-    own = encoding("odd specials")
-    view = tokpar.as_tiktoken(own, smallest_text=1)
-    text = "".join(own.special_tokens_set) * 2
-    names = sorted(own.special_tokens_set)
-    for bits in range(1, 2 ** len(names)):
-        some = {name for k, name in enumerate(names) if bits >> k & 1}
-        options: dict[str, Any] = {"allowed_special": some, "disallowed_special": ()}
-        assert view.encode(text, **options) == own.encode(text, **options)
-    assert view._tokpar.adapter_for.cache_info().currsize == 8  # type: ignore[attr-defined]
 
 
 def test_what_tiktoken_fails_on_gets_tiktokens_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -381,16 +352,6 @@ def test_a_view_works_on_in_a_forked_child() -> None:
 
 
 # --------------------------------------------------------------------------------- refusals
-
-
-def test_a_file_of_ranks_has_a_view_and_other_tokenizers_have_none() -> None:
-    path = VOCAB / "cl100k_part.tiktoken"
-    own = encoding("cl100k_part")
-    adapter = tokpar.load(path, pat_str=own._pat_str, special_tokens=own._special_tokens)
-    assert tokpar.as_tiktoken(adapter).encode("a b") == own.encode("a b")
-    for source in ("default", tokpar.load("default", engine="pure")):
-        with pytest.raises(OptionError, match=r"needs a tiktoken\.Encoding .* got "):
-            tokpar.as_tiktoken(source)
 
 
 def test_an_encoding_with_an_encode_of_its_own_is_refused() -> None:
