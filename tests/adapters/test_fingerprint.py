@@ -11,13 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import (
-    AddedToken,
-    Tokenizer,
-    models,
-    normalizers,
-    processors,
-)
+from tokenizers import AddedToken, Tokenizer, models, normalizers, processors
 
 import tokpar
 from tests.support.hf_sources import fresh

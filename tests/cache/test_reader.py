@@ -13,14 +13,7 @@ from hypothesis import strategies as st
 
 from tests.support.kernel_twins import TWINS, twin
 from tests.support.merges_drawn import LETTERS
-from tokpar.cache.merges import (
-    GateError,
-    Tokens,
-    byte_of,
-    model_parts,
-    parts_of,
-    token_table,
-)
+from tokpar.cache.merges import GateError, Tokens, byte_of, model_parts, parts_of, token_table
 
 SEEDS = np.array([1, 2, 2**64 - 1], dtype=np.uint64)
 BYTE_OF = {letter: byte for byte, letter in enumerate(LETTERS)}

@@ -282,9 +282,7 @@ def test_a_changed_id_is_found_without_encoding_where_tokens_tile(
 
 @pytest.mark.ids
 @case
-def test_a_changed_id_is_found_at_level_ids(
-    make: Callable[[], tuple[Any, str, Encoding]],
-) -> None:
+def test_a_changed_id_is_found_at_level_ids(make: Callable[[], tuple[Any, str, Encoding]]) -> None:
     tokenizer, text, encoding = make()
     for ids in changed_ids(encoding.ids):
         report = check(encoding_of(ids, encoding.seams), text, tokenizer)

@@ -18,14 +18,7 @@ from tokenizers import AddedToken
 
 import tokpar
 from tests.conftest import needs_below_one
-from tests.support.certified import (
-    by_hand,
-    cl100k,
-    cl100k_case,
-    dummy_case,
-    encoding_of,
-    kinds,
-)
+from tests.support.certified import by_hand, cl100k, cl100k_case, dummy_case, encoding_of, kinds
 from tests.support.session_models import CL100K, byte_level
 from tests.support.tokenizers_drawn import (
     build,

@@ -154,9 +154,7 @@ def test_a_tokenizer_without_facts_has_chunks_that_fit() -> None:
 
 
 @pytest.mark.parametrize("pattern", [boundaries.LINE_END, boundaries.SENTENCE_END])
-def test_ends_of_lines_and_sentences_are_those_of_the_whole_text(
-    pattern: re.Pattern[str],
-) -> None:
+def test_ends_of_lines_and_sentences_are_those_of_the_whole_text(pattern: re.Pattern[str]) -> None:
     text = 'No 3.5!\nA "b". c\r\nIt. ends 你好。” e'
     ends = [match.end() for match in pattern.finditer(text)]
     places = boundaries.MatchPlaces(text, pattern)

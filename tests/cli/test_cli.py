@@ -214,9 +214,7 @@ def test_plan_shows_where_and_by_which_rule(run: Run, long_file: Path) -> None:
     assert "│" in lines[2]
     assert "more (--all shows them)" in lines[22]
     assert lines[23] == "PAIR: theorem 20, pattern=cl100k left=non-space right=space"
-    assert lines[24:] == [
-        "control tokens: 1; ordinary text never gets one (docs/untrusted.md)",
-    ]
+    assert lines[24:] == ["control tokens: 1; ordinary text never gets one (docs/untrusted.md)"]
     assert len(run("plan", long_file, "--chunk-chars", 400, "--all").out.splitlines()) > 23
 
 
@@ -332,10 +330,7 @@ def test_a_command_that_cannot_be_loaded_is_an_error_of_its_own(
     assert f"the command {command!r} cannot be loaded" in " ".join(help_of_all.out.split())
 
 
-@pytest.mark.parametrize(
-    ("command", "package"),
-    ELSEWHERE.items(),
-)
+@pytest.mark.parametrize(("command", "package"), ELSEWHERE.items())
 def test_a_command_of_another_package_says_what_to_install(
     run: Run, monkeypatch: pytest.MonkeyPatch, command: str, package: str
 ) -> None:

@@ -24,10 +24,7 @@ from tests.support.texts import texts
 from tests.support.tokenizers_drawn import Added, Extras, WordPieceSpec, build, llama_specs
 from tokpar.cuts.added_token_guard import maybe_space, maybe_spaces
 from tokpar.cuts.finder import CutFinder, finder_for
-from tokpar.cuts.incremental_pretokenizer import (
-    TokenSplitter,
-    splitters,
-)
+from tokpar.cuts.incremental_pretokenizer import TokenSplitter, splitters
 from tokpar.cuts.stable_cuts import StableCuts, Window, stable_cuts_for
 from tokpar.interfaces import facts_of
 from tokpar.types import AddedToken, Facts, NormalizerStage
@@ -40,10 +37,7 @@ SPELLINGS = sorted(
         if "regex" in engines
     }
 )
-OTHERS = [
-    ("the end matters", (r"s'(?=[\s\S])|[\s\S]",)),
-    ("gaps", (r"s'+|\s'\s|\p{Lu}",)),
-]
+OTHERS = [("the end matters", (r"s'(?=[\s\S])|[\s\S]",)), ("gaps", (r"s'+|\s'\s|\p{Lu}",))]
 
 
 class Pieces:

@@ -11,13 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import needs_below_one
-from tests.decoding.decoders_drawn import (
-    DecoderSpec,
-    divided,
-    ids_of,
-    spec_of,
-    specs,
-)
+from tests.decoding.decoders_drawn import DecoderSpec, divided, ids_of, spec_of, specs
 from tests.support.decode_streams import KINDS, check_stream, encoder_of, own_text
 from tokpar import Encoder
 from tokpar.decoding.stages import common_start

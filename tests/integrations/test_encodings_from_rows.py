@@ -16,12 +16,7 @@ from tokenizers import AddedToken, Tokenizer, normalizers
 
 import tokpar
 from tests.conftest import at_most
-from tests.support.hf_sources import (
-    engine,
-    fresh,
-    original,
-    transformers_tokenizer,
-)
+from tests.support.hf_sources import engine, fresh, original, transformers_tokenizer
 from tests.support.hf_values import ENCODING, Raised, outcome
 from tests.support.offsets_drawn import drawn_texts
 from tests.support.offsets_drawn import tokenizers as tokenizers_drawn

@@ -17,13 +17,7 @@ from tokenizers import Tokenizer
 
 import tokpar
 from tests.conftest import cases, divided
-from tests.support.hf_sources import (
-    SOURCES,
-    engine,
-    fresh,
-    original,
-    transformers_tokenizer,
-)
+from tests.support.hf_sources import SOURCES, engine, fresh, original, transformers_tokenizer
 from tests.support.tokenizers_drawn import (
     build,
     contents,

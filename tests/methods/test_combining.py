@@ -243,18 +243,8 @@ def test_each_part_takes_its_own_options() -> None:
 @pytest.mark.parametrize(
     ("strategy", "options", "error", "said"),
     [
-        (
-            ("cutt", "cut"),
-            {},
-            UnknownNameError,
-            "unknown splitter 'cutt'; did you mean 'cut'",
-        ),
-        (
-            ("cut", "cutt"),
-            {},
-            UnknownNameError,
-            "unknown merger 'cutt'; did you mean 'cut'",
-        ),
+        (("cutt", "cut"), {}, UnknownNameError, "unknown splitter 'cutt'; did you mean 'cut'"),
+        (("cut", "cutt"), {}, UnknownNameError, "unknown merger 'cutt'; did you mean 'cut'"),
         ("cut+cut+cut", {}, OptionError, "strategy must be a name, or a splitter and a merger"),
         (("cut",), {}, OptionError, "strategy must be a name, or a splitter and a merger"),
         (7, {}, OptionError, "strategy must be a name, or a splitter and a merger"),

@@ -9,15 +9,8 @@ import pytest
 from tokenizers import processors
 
 import tokpar
-from tests.support.offsets_drawn import (
-    WORDS,
-    bert,
-)
-from tests.support.tokenizers_drawn import (
-    ByteLevelSpec,
-    build,
-    plain_copy,
-)
+from tests.support.offsets_drawn import WORDS, bert
+from tests.support.tokenizers_drawn import ByteLevelSpec, build, plain_copy
 from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.plan import Plan

@@ -7,13 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 from tokenizers import AddedToken
 
-from tests.support.hf_calls import (
-    Call,
-    PaddingStrategy,
-    TruncationStrategy,
-    calls,
-    tokens,
-)
+from tests.support.hf_calls import Call, PaddingStrategy, TruncationStrategy, calls, tokens
 from tests.support.hf_chats import PARSED
 from tests.support.model_files import CHATML, GEMMA, LLAMA_3
 

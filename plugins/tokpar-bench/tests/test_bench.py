@@ -40,9 +40,7 @@ from tokpar_bench.records import (
     to_json,
 )
 from tokpar_bench.schedule import PARTS
-from tokpar_bench.stages import (
-    stages,
-)
+from tokpar_bench.stages import stages
 from tokpar_bench.subjects import ComparedMethod, Resources, choose_methods, compared_methods
 from tokpar_bench.tables import Table, tables
 
@@ -471,7 +469,7 @@ def test_the_tables_hold_what_was_measured() -> None:
         ("lopt", "8", "6.00", "5.50", "5.00", "3.30x", "-", "-"),
     ]
     assert cells(found, "retries") == [
-        ("lopt-paper-restart", "0.666", "2", "1", "0.50x", "20.0", ""),
+        ("lopt-paper-restart", "0.666", "2", "1", "0.50x", "20.0", "")
     ]
     assert cells(found, "chunk") == [("1", "12.3", "12.3", "12.3"), ("2", "12.3", "12.3", "12.3")]
 
@@ -513,9 +511,7 @@ def test_the_page_is_well_formed_and_needs_nothing_from_elsewhere() -> None:
 
 
 def test_the_command_writes_results_with_their_provenance(
-    rows_file: Path,
-    tmp_path: Path,
-    deepseek: str,
+    rows_file: Path, tmp_path: Path, deepseek: str
 ) -> None:
     out = tmp_path / "new" / "out"
     options = ("--out", out, "--no-plots", "--methods", "lopt,auto", "--tokenizer", deepseek)
@@ -553,8 +549,7 @@ def test_the_command_writes_results_with_their_provenance(
 
 
 def test_the_command_prints_tables_and_a_written_run_can_be_read_again(
-    rows_file: Path,
-    tmp_path: Path,
+    rows_file: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
     only = ("--only", "methods,retries", "--methods", "cut")
@@ -569,10 +564,7 @@ def test_the_command_prints_tables_and_a_written_run_can_be_read_again(
     assert (again.code, again.out) == (0, outcome.out)
 
 
-def test_all_pictures_and_the_page_are_written(
-    rows_file: Path,
-    tmp_path: Path,
-) -> None:
+def test_all_pictures_and_the_page_are_written(rows_file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     arguments = ("--methods", "auto", "--only", "methods,length", "--out", out)
     outcome = run("bench", rows_file, *SMALL, *arguments)
@@ -598,9 +590,7 @@ def test_all_pictures_and_the_page_are_written(
     ],
 )
 def test_what_cannot_be_used_is_an_error_that_says_what_there_is(
-    rows_file: Path,
-    arguments: tuple[str, ...],
-    named: str,
+    rows_file: Path, arguments: tuple[str, ...], named: str
 ) -> None:
     assert named in run("bench", rows_file, *arguments).error
 

@@ -10,15 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from corpora import (
-    DOCUMENTS,
-    all_documents,
-    build_rows,
-    contents,
-    many,
-    own_ids,
-    write_rows,
-)
+from corpora import DOCUMENTS, all_documents, build_rows, contents, many, own_ids, write_rows
 from tokpar_corpus import build
 from tokpar_corpus.document_encoder import seams_digest
 

@@ -132,10 +132,7 @@ def test_a_planted_difference_is_found_and_made_small(
     assert told[-1] == "Do without."
 
 
-@pytest.mark.parametrize(
-    ("pattern", "merged", "smallest"),
-    cases(FOLDED, FOLDED[:1]),
-)
+@pytest.mark.parametrize(("pattern", "merged", "smallest"), cases(FOLDED, FOLDED[:1]))
 def test_an_engine_that_folds_no_letters_but_those_of_ascii_is_found(
     pattern: str, merged: bytes, smallest: str
 ) -> None:

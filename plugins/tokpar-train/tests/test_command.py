@@ -80,10 +80,7 @@ def test_more_entries_than_there_can_be_take_no_memory(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_done_is_an_error_and_writes_nothing(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    options: list[str],
-    message: str,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty.txt").touch()

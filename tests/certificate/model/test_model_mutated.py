@@ -19,10 +19,7 @@ from tokpar.certificate.model.model_proof import file_findings
 
 pytestmark = needs_below_one
 CONFIG = bpe_config(
-    numbered(*LETTERS, "ab", "aab"),
-    [["a", "b"], ["a", "ab"]],
-    [r"\p{L}+|\s"],
-    [added("<s>", 258)],
+    numbered(*LETTERS, "ab", "aab"), [["a", "b"], ["a", "ab"]], [r"\p{L}+|\s"], [added("<s>", 258)]
 )
 
 
