@@ -308,13 +308,8 @@ class FileTokenizer(_InPython):
         """The tokens as the file's decoder reads them."""
         refuse_skipping(self.name, skip_special_tokens)
         spelling = self._tokenizer.spelling
-        return DecodingParts(
-            self._token,
-            self.decode,
-            len(spelling),
-            decoder=self.config.get("decoder"),
-            longest_token=lambda: max(map(len, spelling.values()), default=0),
-        )
+        decoder = self.config.get("decoder")
+        return DecodingParts(self._token, self.decode, len(spelling), decoder=decoder)
 
     def _token(self, id_: int) -> str:
         try:

@@ -84,7 +84,7 @@ def test_ids_are_those_of_the_pure_engine(name: str, text: str) -> None:
 @pytest.mark.parametrize("name", cases(NAMES, ["deepseek_part"]))
 @pytest.mark.usefixtures("twelfths_in_quick")
 def test_it_conforms_and_gives_the_ids_of_the_pure_engine(name: str) -> None:
-    assert isinstance(incremental(name), streaming.EncodesEagerly)
+    assert isinstance(incremental(name), streaming.StreamsIds)
     check_tokenizer(incremental(name), pure(name), examples=drawn(30))
 
 
