@@ -23,7 +23,7 @@ from tests.support import hf_calls as draw
 from tests.support import hf_changes as changes
 from tests.support import hf_chats as chats
 from tests.support.hf_calls import Call, Drawing, calls
-from tests.support.hf_values import outcome, plain
+from tests.support.hf_values import Raised, outcome, plain
 from tests.support.model_files import CHATML, FULL, SMALL, folder, fresh
 
 pytest.importorskip("transformers", "5", reason="transformers 5 is missing")
@@ -264,6 +264,59 @@ def test_a_class_method_gives_what_the_original_gives(name: str) -> None:
         assert loaded[0]("the man")["input_ids"] == loaded[1]("the man")["input_ids"]
     with pytest.raises(OSError, match="no-such-folder"):
         type(view).from_pretrained(path / "no-such-folder")
+
+
+# not BERT: the engine's trainer of WordPiece numbers tokens in another order each time
+@pytest.mark.parametrize("name", ["qwen", "gemma", "llama 3"])
+@at_most(drawn(15))
+@given(data=st.data())
+def test_a_tokenizer_trained_from_it_is_the_same(name: str, data: st.DataObject) -> None:
+    own, view, _ = pair(name)
+    call = data.draw(changes.training_calls(own))
+    got, expected = answers("train_new_from_iterator", call, view, own)
+    assert got == expected
+
+
+@at_most(20)
+@given(data=st.data())
+def test_a_response_is_parsed_alike_while_it_comes(data: st.DataObject) -> None:
+    own, view, _ = pair("qwen")
+    prompt = "<|im_start|>assistant\n<think>"
+    prefix = data.draw(st.sampled_from([None, "", prompt, [5, 6], [[5]]]))
+    written = data.draw(draw.one_text(own)) + data.draw(
+        st.sampled_from(["", "</think>a<|im_end|>"])
+    )
+    template = data.draw(st.sampled_from([None, chats.PARSED]))
+
+    def events(tokenizer: Any) -> object:
+        parser = tokenizer.get_response_parser(template, prefix=prefix)
+        fed = [parser.feed(written[at : at + 7]) for at in range(0, len(written), 7)]
+        return parser.initial_events, fed, parser.finalize()
+
+    assert outcome(lambda: events(view)) == outcome(lambda: events(own))
+
+
+def test_a_class_that_is_registered_is_saved_alike(tmp_path: Path) -> None:
+    from transformers import PreTrainedTokenizerFast
+
+    class Registered(PreTrainedTokenizerFast):
+        pass
+
+    own = Registered(tokenizer_object=fresh("bert").backend_tokenizer)
+    view = tokpar.as_hf(own)
+    for kind in (Registered, type(view)):
+        assert outcome(lambda k=kind: k.register_for_auto_class("NoSuchClass")) == Raised(
+            (ValueError, "NoSuchClass is not a valid auto class.")
+        )
+    type(view).register_for_auto_class()
+    assert type(view)._auto_class == "AutoTokenizer"
+    own.register_for_auto_class()
+    for tokenizer, name in ((own, "own"), (view, "view")):
+        tokenizer.save_pretrained(tmp_path / name)
+    files = [sorted(path.name for path in (tmp_path / name).iterdir()) for name in ("own", "view")]
+    assert files[0] == files[1]
+    for name in files[0]:
+        assert (tmp_path / "own" / name).read_bytes() == (tmp_path / "view" / name).read_bytes()
 
 
 # --------------------------------------------------------------------------------- through tokpar

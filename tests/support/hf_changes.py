@@ -7,7 +7,14 @@ from typing import Any
 from hypothesis import strategies as st
 from tokenizers import AddedToken
 
-from tests.support.hf_calls import Call, PaddingStrategy, TruncationStrategy, calls, tokens
+from tests.support.hf_calls import (
+    Call,
+    PaddingStrategy,
+    TruncationStrategy,
+    calls,
+    one_text,
+    tokens,
+)
 from tests.support.hf_chats import PARSED
 from tests.support.model_files import CHATML, GEMMA, LLAMA_3
 
@@ -32,6 +39,17 @@ def special_tokens(own: Any) -> st.SearchStrategy[dict[str, Any]]:
 def add_calls(own: Any) -> st.SearchStrategy[Call]:
     new = added(own) | st.lists(added(own), max_size=3) | st.sampled_from([None, 3, [3]])
     return calls(new, few={"special_tokens": st.booleans()})
+
+
+def training_calls(own: Any) -> st.SearchStrategy[Call]:
+    texts = st.lists(one_text(own).filter(len), min_size=1, max_size=3)
+    options = {
+        "length": st.sampled_from([None, 3]),
+        "new_special_tokens": st.sampled_from([None, ["<new>"]]),
+        "special_tokens_map": st.sampled_from([None, {"[CLS]": "[START]", "<bos>": "<start>"}]),
+        "show_progress": st.just(False),
+    }
+    return calls(texts, st.sampled_from([10, 300, 400]), few=options)
 
 
 def truncation_calls(own: Any) -> st.SearchStrategy[Call]:
