@@ -45,6 +45,6 @@ Close Scope N_scope.
 def test_the_end_theorem_needs_its_hypotheses(
     compiled: tuple[Path, str], term: str, expected: list[int]
 ) -> None:
-    """`facts_ok`, `cuts_allowed`, `rows_right`, and whether the claimed ids are those of the text."""
+    """`facts_ok`, `cuts_allowed`, `rows_right`, and whether the claimed ids are the text's."""
     imports = "PatternPairs Pipeline EndToEnd Instances"
     assert computed(compiled[0], imports, [f"[{term}]"], DEFINITIONS) == [[expected]]
