@@ -8,7 +8,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -23,12 +23,11 @@ from tokpar import builtins, kernel_modules
 from tokpar.builtins import COMMANDS
 from tokpar.certificate.certificate_file import from_bytes, to_bytes
 from tokpar.cli import main
-from tokpar.cli.progress import ProgressExecutor
 from tokpar.encoding import Encoding
 from tokpar.hooks import ELSEWHERE, Command, hookimpl, install, load_plugin
 from tokpar.registry import Registry
 from tokpar.seams import Seams
-from tokpar.types import Report, Rows, Seam
+from tokpar.types import Report, Seam
 
 DEEPSEEK = str(VOCAB / "deepseek_part.json")
 CL100K = str(VOCAB / "cl100k_part.tiktoken")
@@ -455,62 +454,6 @@ def test_an_interrupt_ends_with_130(run: Run, monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(tokpar.Encoder, "encode", interrupt)
     assert run("encode", "--text", "a") == Outcome(130, "", "")
-
-
-# progress
-
-
-def slices(count: int, size: int) -> list[str]:
-    return [f"{start:>{size}}" for start in range(0, count * size, size)]
-
-
-@dataclass
-class Bar:
-    total: int
-    moved: int = 0
-    closed: bool = False
-
-    def update(self, step: int) -> None:
-        self.moved += step
-
-    def close(self) -> None:
-        self.closed = True
-
-
-class Inner:
-    name = "inner"
-
-    def __init__(self) -> None:
-        self.calls: list[int] = []
-
-    def map(self, texts: Any, tokenizer: Any, spans: bool) -> Rows:
-        self.calls.append(len(texts))
-        return Rows.of([int(text)] for text in texts)
-
-
-def test_a_bar_moves_with_the_groups_and_the_pieces_keep_their_order() -> None:
-    inner, bars = Inner(), list[Bar]()
-
-    def new_bar(total: int) -> Bar:
-        bars.append(Bar(total))
-        return bars[-1]
-
-    executor = ProgressExecutor(lambda tokenizer, length: inner, new_bar)
-    rows = executor.map(slices(100, 1 << 16), object(), False)
-    assert rows.ids.tolist() == list(range(0, 100 << 16, 1 << 16))
-    assert len(rows) == 100
-    assert inner.calls == [4] * 25
-    assert bars == [Bar(100 << 16, 100 << 16, closed=True)]
-    assert executor.name == "inner"
-
-
-def test_progress_shows_on_stderr_and_changes_no_id(run: Run, long_file: Path) -> None:
-    outcome = run("encode", long_file, "--progress", "--chunk-chars", 1000)
-    assert "ch/s" in outcome.err
-    assert ids_of(outcome.out) == serial_ids(LONG)
-
-
-# small parts
 
 
 # as a process

@@ -16,11 +16,11 @@ from tests.support.fakes import WordHash
 from tests.support.paths import ROOT, VOCAB
 from tokpar.adapters.pure import PureTokenizer
 from tokpar.cli import main
-from tokpar.cli.texts import read_sources
 from tokpar.hooks import hookimpl
 from tokpar.interfaces import TokenizerSource
 from tokpar.pure.formats import read_tokenizer_json
 from tokpar.registry import Registry
+from tokpar.text_files import read_sources
 
 pytestmark = pytest.mark.compiled_at_once
 
