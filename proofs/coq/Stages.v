@@ -395,11 +395,11 @@ Proof.
     + destruct (IH from a e i) as (lt & h1 & h2). split; [easy|].
       split; [destruct h1 as [h|(s' & t' & i' & h)]|destruct h2 as [h|(s' & t' & i' & h)]];
         solve [now left|right; exists s', t'; split; [now right|easy]].
-    + rewrite <- app_assoc in i. apply in_app_or in i as [i|[i|i]].
+    + rewrite <- !app_assoc in i. apply in_app_or in i as [i|i]; [|apply in_app_or in i as [i|i]].
       * unfold section in i. destruct (from <? start_with space S from s t) eqn:lt; [|easy].
         apply Nat.ltb_lt in lt. destruct i as [i|[]]. injection i as <- <-. split; [easy|].
         split; [now left|]. right. exists s, t. split; [now left|easy].
-      * easy.
+      * unfold token_part in i. destruct (_ =? _) in i; [easy|]. now destruct i as [i|[]].
       * destruct (IH _ a e i) as (lt & h1 & h2). split; [easy|].
         split; [right; destruct h1 as [->|(s' & t' & i' & h)]|destruct h2 as [h|(s' & t' & i' & h)]].
         -- exists s, t. split; [now left|easy].

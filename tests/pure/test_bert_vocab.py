@@ -14,14 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tokenizers import (
-    Tokenizer,
-    decoders,
-    models,
-    normalizers,
-    pre_tokenizers,
-    processors,
-)
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 import tokpar
 from tests.support.paths import VOCAB
