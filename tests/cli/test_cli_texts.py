@@ -108,6 +108,5 @@ def test_a_bad_byte_is_named_by_its_place_in_the_whole_file(
         blocks = [wrong[start : start + 5] for start in range(0, len(wrong), 5)]
         with pytest.raises(tokpar.FileFormatError, match=f"byte {expected.value.start} is"):
             "".join(text_files.decode_blocks(blocks, "name"))
-    assert (
-        "".join(text_files.decode_blocks([bytes([byte]) for byte in data], "name")) == data.decode()
-    )
+    single = [bytes([byte]) for byte in data]
+    assert "".join(text_files.decode_blocks(single, "name")) == data.decode()
