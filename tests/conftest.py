@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tokpar_pure
 from hypothesis import HealthCheck, settings
 from hypothesis.internal import entropy
 
@@ -35,6 +36,7 @@ from tests.support.profiles import divided as divided
 from tests.support.profiles import drawn as drawn
 from tokpar import kernel_modules
 from tokpar.disk_cache import directory as directory_of_results
+from tokpar.registry import registry
 
 os.environ.pop("COLUMNS", None)  # of pytest-xdist: output that is captured has no width
 for profile, count in EXAMPLES.items():
@@ -54,6 +56,10 @@ entropy.NP_RANDOM = random.Random()
 
 # or the vocabularies that tests keep are gone through again and again, which takes a fifteenth
 gc.set_threshold(50_000, 20, 20)
+
+# `engine="pure"` is what the tests compare engines with, also where its package is not installed
+if "pure" not in {source.name for source in registry().tokenizer_sources()}:
+    registry().register(tokpar_pure, "pure")
 
 # tiktoken keeps the first file that it reads at a path, and would not see that a test wrote another
 os.environ["TIKTOKEN_CACHE_DIR"] = ""

@@ -31,9 +31,7 @@ COMMANDS = (
     *("plan", "plugins", "strategies", "stream", "try"),
 )
 # that of Hugging Face's asks which tokenizers is installed
-ADAPTERS = {"huggingface": "hf_version", "pure": "pure", "tiktoken": "tiktoken"}
-AUTOMATIC = ("huggingface", "tiktoken")
-"""The adapters that need not be named; the others are slower."""
+ADAPTERS = {"huggingface": "hf_version", "tiktoken": "tiktoken"}
 EXECUTORS: tuple[tuple[str, tuple[str, str], Callable[[TokenizerAdapter], bool]], ...] = (
     (
         "memo",
@@ -160,7 +158,7 @@ MERGERS: Mapping[str, Callable[..., Merger]] = {
 @hookimpl
 def tokpar_tokenizers() -> list[TokenizerSource]:
     return [
-        TokenizerSource(name, ImportedLater(f"tokpar.adapters.{module}", "load"), name in AUTOMATIC)
+        TokenizerSource(name, ImportedLater(f"tokpar.adapters.{module}", "load"))
         for name, module in ADAPTERS.items()
     ]
 

@@ -40,8 +40,10 @@ ELSEWHERE = {
     "train": "tokpar-train",
 }
 """Commands of this project that come with other packages: command -> package."""
-WINGS = frozenset(ELSEWHERE.values()) | {"tokpar-incremental"}
+WINGS = frozenset(ELSEWHERE.values()) | {"tokpar-incremental", "tokpar-pure"}
 """Packages that need a tokpar of their own version."""
+NEED_PURE = frozenset({"tokpar-bench", "tokpar-incremental", "tokpar-train"})
+"""Packages that need tokpar-pure."""
 hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
 """Decorates the functions of a plugin that are hooks."""
@@ -201,7 +203,7 @@ def wing_problem(package: str, version: str, own_version: str) -> str | None:
         return None
     return (
         f"it has version {version} and tokpar {own_version}, and only equal versions go together: "
-        f"pip install . ./plugins/{package}, in one checkout of tokpar"
+        f"pip install . {_folders(package)}, in one checkout of tokpar"
     )
 
 
@@ -239,5 +241,9 @@ def _offers(plugin: object) -> Iterator[tuple[str, Any]]:
 
 def install(*packages: str) -> str:
     """Returns how to install packages of this project, in words. No package index has them yet."""
-    paths = " ".join(f"./plugins/{package}" for package in packages)
-    return f"pip install {paths}, in a checkout of tokpar"
+    return f"pip install {_folders(*packages)}, in a checkout of tokpar"
+
+
+def _folders(*packages: str) -> str:
+    needed = ["tokpar-pure"] if NEED_PURE.intersection(packages) else []
+    return " ".join(f"./plugins/{package}" for package in (*needed, *packages))

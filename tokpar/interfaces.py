@@ -321,7 +321,7 @@ def vocabulary_of(tokenizer: TokenizerAdapter) -> Any:
     """Returns what the adapter's `vocabulary()` returns, or None if no file can tell it.
 
     For a tokenizer of Hugging Face: its ``tokenizer.json`` in format 1.0, parsed. For tiktoken, and
-    byte-level BPE in Python: a `tokpar.pure.vocabulary.Vocabulary`."""
+    byte-level BPE in Python: a `tokpar.files.vocabulary.Vocabulary`."""
     call = _optional_method(tokenizer, "vocabulary")
     return None if call is None else call()
 

@@ -15,6 +15,7 @@ from tokpar.types import Loader
 DEFAULT_TOKENIZER = "default"
 PLUGIN_ENGINES = {
     "incremental": ("tokpar-incremental",),
+    "pure": ("tokpar-pure",),
     "sentencepiece": ("tokpar-sentencepiece",),
     "tokentree": ("tokpar-bench",),
     **{

@@ -451,8 +451,8 @@ class DecodingParts:
     `replacements`: what is replaced in the whole text afterwards, in order. `longest_token`: code
     points of the longest token. `decode`: the tokenizer's own call for all ids. `id_count`: ids
     from 0 on, of which most are tokens. `replace_regex`: (regex, content) -> what the engine's own
-    Replace makes of one token; None: the regex is read by tokpar. `state`: compared with ==; other
-    parts have another."""
+    Replace makes of one token; None: a Replace by a regex is refused. `state`: compared with ==;
+    other parts have another."""
 
     token_of: Callable[[int], str | bytes | None]
     decode: Callable[[Sequence[int]], str]

@@ -445,7 +445,7 @@ def test_what_it_refuses_is_a_file_format_error(tmp_path: Path) -> None:
 
 
 def test_the_punctuation_that_is_stored_is_its_own_and_tokens_beside_it_are_located() -> None:
-    stored = json.loads((DEFAULT.parents[1] / "pure" / "classes.json").read_text(encoding="utf-8"))
+    stored = json.loads((DEFAULT.parent / "classes.json").read_text(encoding="utf-8"))
     found = punctuation_of_one()
     assert ranges(found) == stored["punctuation_one"]
     assert {"\u061d", "\u2e43"} <= {*found}

@@ -21,7 +21,7 @@ from tests.support.tiktoken_parts import SPECIALS, encoding
 from tokpar.adapters.tiktoken import TiktokenTokenizer, load
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError, FileFormatError, OptionError
-from tokpar.pure.openai import KNOWN_ENCODINGS
+from tokpar.files.openai import KNOWN_ENCODINGS
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 

@@ -17,7 +17,7 @@ from tests.support.paths import VOCAB
 from tests.support.seams import part
 from tokpar import arrays
 from tokpar.errors import EngineError
-from tokpar.pure.formats import read_ranks
+from tokpar.files.formats import read_ranks
 
 pytestmark = pytest.mark.compiled_at_once
 

@@ -16,15 +16,17 @@ import tiktoken
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
+from tokpar_pure.formats import rank_vocabulary
 from tokpar_train.save import tokenizer_json, write_tokenizer_json
 
 import tokpar
 from tests.support.paths import VOCAB
 from tests.support.seams import assert_adapter_lossless, assert_lossless
+from tokpar.files.formats import read_ranks
+from tokpar.files.vocabulary import Vocabulary
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.patterns.known_pattern import shipped_pattern
 from tokpar.patterns.shipped_patterns import CL100K
-from tokpar.pure.formats import Vocabulary, rank_vocabulary, read_ranks
 
 pytestmark = pytest.mark.ids
 

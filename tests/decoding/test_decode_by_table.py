@@ -25,7 +25,7 @@ from tokpar import Encoder, kernel_modules
 from tokpar.decoding import text_table
 from tokpar.decoding.text_table import LaterTable, TextTable, checked_table, table_of
 from tokpar.errors import ChangedError, FileFormatError, OptionError
-from tokpar.pure.vocabulary import letters_of
+from tokpar.files.vocabulary import letters_of
 from tokpar.types import DecodingParts
 
 pytestmark = [

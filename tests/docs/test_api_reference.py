@@ -22,9 +22,9 @@ from tokpar_conformance import api
 
 import tokpar
 from tests.support.pages import PAGES as EXAMPLES
-from tests.support.pages import blocks, public_names
+from tests.support.pages import blocks
 from tests.support.paths import ROOT
-from tokpar import errors, hooks, interfaces, plugin, pure, types
+from tokpar import errors, hooks, interfaces, plugin, types
 from tokpar.plugin import merge, split, tokenizer
 
 API = ROOT / "docs" / "api"
@@ -154,11 +154,6 @@ def public() -> Iterator[str]:
 def test_every_public_name_is_in_the_api_reference() -> None:
     names = {found.name for found in reference()}
     assert sorted(name for name in public() if definition(name).name not in names) == []
-
-
-def test_every_class_and_reader_of_the_pure_tokenizers_is_in_the_api_reference() -> None:
-    names = {found.name for found in reference() if found.name.startswith("tokpar.pure.")}
-    assert sorted(set(public_names(pure)) - {name.rpartition(".")[2] for name in names}) == []
 
 
 def imported(source: str) -> Iterator[str]:

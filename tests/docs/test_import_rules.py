@@ -28,7 +28,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"interfaces", "seams", "concatenation", "regexes", "thread_pool"}),
     frozenset({"policy", "spans", "foreign_parts"}),
     frozenset({"encoding", "plan"}),
-    frozenset({"pure", "patterns", "facts", "cuts", "certificate", "cache", "decoding"}),
+    frozenset({"files", "patterns", "facts", "cuts", "certificate", "cache", "decoding"}),
     frozenset({"adapters", "executors", "overlap", "methods"}),
     frozenset({"joining"}),
     frozenset({"results"}),
@@ -51,13 +51,12 @@ PEERS = frozenset({"hooks", "builtins", "registry", "cli", "__main__"})
 
 PARTS = LAYERS[6] | LAYERS[7]
 BETWEEN_PARTS = {
-    ("patterns", "pure"),
     ("facts", "patterns"),
-    ("facts", "pure"),
-    ("decoding", "pure"),
+    ("facts", "files"),
+    ("decoding", "files"),
     ("cuts", "patterns"),
     ("cuts", "facts"),
-    ("adapters", "pure"),
+    ("adapters", "files"),
     ("adapters", "patterns"),
     ("adapters", "facts"),
     ("adapters", "cuts"),
@@ -66,7 +65,7 @@ BETWEEN_PARTS = {
     ("cache", "patterns"),
     ("cache", "facts"),
     ("cache", "cuts"),
-    ("cache", "pure"),
+    ("cache", "files"),
     ("overlap", "cuts"),
     ("methods", "cuts"),
     ("methods", "overlap"),
@@ -247,7 +246,7 @@ def test_the_certificate_imports_nothing_of_what_it_checks() -> None:
         ("tokpar.certificate.rule_checker", "def f():\n    import tokpar.methods.auto"),
         ("tokpar.cuts.finder", "import tokpar.methods"),
         ("tokpar.methods.auto", "from tokpar.executors import serial_executor"),
-        ("tokpar.methods.auto", "if True:\n    from tokpar.pure.bpe import f"),
+        ("tokpar.methods.auto", "if True:\n    from tokpar.files.bert import f"),
         ("tokpar.pipeline", "from tokpar.registry import strategies"),
         ("tokpar.joining", "from tokpar.pipeline import encode"),
         ("tokpar.builtins", "from tokpar.plugin import hookimpl"),
@@ -270,7 +269,7 @@ def test_a_planted_import_is_found(module: str, source: str) -> None:
     ("module", "source"),
     [
         ("tokpar.types", "import numpy\nfrom tokpar.arrays import IdArray"),
-        ("tokpar.adapters.pure", "from tokpar.pure import bpe\nfrom ..cuts import added"),
+        ("tokpar.adapters.tekken", "from tokpar.files import bert\nfrom ..cuts import added"),
         ("tokpar.registry", "import pluggy\nfrom tokpar import hooks, builtins"),
         ("tokpar.builtins", "def f():\n    from tokpar.encoder import Encoder"),
         ("tokpar.cli.encode", "import tokpar\nfrom tokpar import Encoder, errors"),
@@ -287,12 +286,13 @@ OF_THE_TESTS = {
     "tests",
     "tokpar",
     "tokpar_conformance",
+    "tokpar_pure",
     "tokpar_train",
     "tiktoken_ext",
     "pytest",
     "hypothesis",
 }
-"""`tests/__init__.py` finds `tokpar_conformance`, and the `pythonpath` of pytest `tokpar_train`;
+"""`tests/__init__.py` finds the first two wings, and the `pythonpath` of pytest `tokpar_train`;
 `tiktoken_ext` comes with tiktoken, and each environment of tests has the last two."""
 
 
@@ -452,8 +452,8 @@ try:
 except ImportError as error:
     print(error)
 """
-    said = "tokpar.train needs the package tokpar-train: pip install ./plugins/tokpar-train, "
-    said += "in a checkout of tokpar\n"
+    said = "tokpar.train needs the package tokpar-train: pip install ./plugins/tokpar-pure "
+    said += "./plugins/tokpar-train, in a checkout of tokpar\n"
     assert run(without + asked) == said
 
 

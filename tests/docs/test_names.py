@@ -54,7 +54,8 @@ _RESULTS = "a key of results.json"
 _PLUGIN_FUNCTION = "a function for plugins"
 _KIT = "plugins/tokpar-conformance/src/tokpar_conformance"
 _CORPUS = "plugins/tokpar-corpus/src/tokpar_corpus"
-_PURE = "a name of tokpar.pure that the documentation has in its examples"
+_PURE = "plugins/tokpar-pure/src/tokpar_pure"
+_IN_README = "a name that README.md of tokpar-pure has in its examples"
 ALLOWED: dict[str, str] = {
     f"{_KIT}/checks.py: Check.of": "constructs: the same check, of a subject",
     f"{_KIT}/text_strategies.py: surrogate_texts.added": _OPTION,
@@ -109,10 +110,10 @@ ALLOWED: dict[str, str] = {
     "plugins/tokpar-explain/src/tokpar_explain/trace.py: Trace.kept": _REPORT,
     "plugins/tokpar-explain/src/tokpar_explain/trace.py: Trace.ordered": _METHOD,
     "tokpar/overlap/chunks.py: licensed": _PLUGIN_FUNCTION,
-    "tokpar/pure/added_token_search.py: AddedTokens.normalized": "a field of tokenizer.json",
-    "tokpar/pure/forms.py: normalized": _PURE,
-    "tokpar/pure/tokenizer.py: Tokenizer.added": _PURE,
-    "tokpar/pure/vocabulary.py: Vocabulary.added": _PURE,
+    "tokpar/files/added_token_search.py: AddedTokens.normalized": "a field of tokenizer.json",
+    f"{_PURE}/forms.py: normalized": _IN_README,
+    f"{_PURE}/tokenizer.py: Tokenizer.added": _IN_README,
+    "tokpar/files/vocabulary.py: Vocabulary.added": _IN_README,
     "tokpar/seams.py: Seams.planned": _REPORT,
     "tokpar/sessions/session.py: SessionPatch.encoded": _REPORT,
     "tokpar/types.py: AddedToken.normalized": "the name of the field in tokenizer.json",

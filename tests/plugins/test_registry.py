@@ -215,7 +215,7 @@ def test_what_tokpar_offers_comes_through_the_same_hooks() -> None:
     assert {each.name for each in found.strategies()} >= OWN_STRATEGIES
     assert {each.owner for each in found.strategies()} == {"tokpar"}
     names = [each.name for each in found.tokenizer_sources()]
-    assert names == ["huggingface", "pure", "tiktoken"]
+    assert names == ["huggingface", "tiktoken"]
     for name in OWN_EXECUTORS:
         made = found.executor_kind(name).build(1)
         assert made.name == name

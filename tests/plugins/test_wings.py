@@ -50,7 +50,7 @@ def imports_of(plugin: str) -> set[str]:
 
 
 def is_in(module: str, room: str) -> bool:
-    """A room is one module, or with ".*" all modules of a package: "tokpar.pure.*"."""
+    """A room is one module, or with ".*" all modules of a package: "tokpar.files.*"."""
     return module == room or (room.endswith(".*") and module.startswith(room[:-1]))
 
 
@@ -97,6 +97,19 @@ def test_a_wing_has_the_version_of_tokpar_and_asks_for_it(wing: str) -> None:
 
 def test_each_command_elsewhere_is_of_a_wing() -> None:
     assert set(ELSEWHERE.values()) < WINGS <= RULES.keys()
+
+
+def test_a_wing_that_needs_the_pure_tokenizers_is_installed_with_them() -> None:
+    projects = {
+        name: tomllib.loads((PLUGINS[name] / "pyproject.toml").read_text("utf-8"))["project"]
+        for name in RULES
+    }
+    needing = {
+        name
+        for name, project in projects.items()
+        if any(each.startswith("tokpar-pure") for each in project["dependencies"])
+    }
+    assert needing == hooks.NEED_PURE
 
 
 def point_of(version: str) -> EntryPoint:

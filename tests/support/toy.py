@@ -25,7 +25,7 @@ from tests.support.tokenizers_drawn import (
 )
 from tokpar.arrays import IdArray, SpanArray, has_surrogate, offsets_of, spans_from_lengths
 from tokpar.errors import OptionError
-from tokpar.pure.added_token_search import AddedTokens
+from tokpar.files.added_token_search import AddedTokens
 from tokpar.spans import postprocess_single
 from tokpar.types import AddedToken, EngineTraits, Facts, Piece, Rows
 

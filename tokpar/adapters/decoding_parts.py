@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tokpar.adapters.hf_tokens import DecodedTokens
+from tokpar.decoding.token_changes import CLEANUP_PAIRS
 from tokpar.errors import OptionError
-from tokpar.pure.decoders import CLEANUP_PAIRS
 from tokpar.types import DecodingParts
 
 CLEANED_BY_TRANSFORMERS = tuple(pair for pair in CLEANUP_PAIRS if pair != (" do not", " don't"))
@@ -91,8 +91,21 @@ def parts_of_hf_one(
         size,
         decoder=decoder,
         longest_token=lambda: max(map(len, own.decode_tokens(list(range(size)))), default=0),
+        replace_regex=_replace_in_python,
         state=skip_special_tokens,
     )
+
+
+def _replace_in_python(regex: str, content: str) -> Callable[[str], str]:
+    try:
+        from tokpar_pure.decoders import replace_by_regex  # a package of its own
+    except ModuleNotFoundError as error:
+        raise OptionError(
+            f"decode_stream cannot be used: the decoder replaces the regex {regex!r}, which needs "
+            "tokpar-pure with tokenizers 1.x: pip install ./plugins/tokpar-pure, in a checkout of "
+            "tokpar"
+        ) from error
+    return replace_by_regex(regex, content)
 
 
 def refuse_skipping(name: str, skip_special_tokens: bool) -> None:

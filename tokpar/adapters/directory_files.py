@@ -12,7 +12,7 @@ from typing import Any
 
 from tokpar.adapters.settings import TEKKEN, DirectoryTokenizer
 from tokpar.errors import FileFormatError
-from tokpar.pure.formats import read_config
+from tokpar.files.formats import read_config
 from tokpar.types import Loader
 
 TOKENIZER_JSON = "tokenizer.json"

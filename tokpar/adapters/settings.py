@@ -108,7 +108,7 @@ def bert_file(path: Path, settings: Mapping[str, Any]) -> tuple[dict[str, Any], 
     `lowercase`, which only this kind of file has.
 
     Raises OptionError, FileFormatError, FileNotFoundError."""
-    from tokpar.pure.bert import bert_config  # other files do without it
+    from tokpar.files.bert import bert_config  # other files do without it
 
     postprocess_flags = flags(settings, (*POSTPROCESS_FLAGS, "lowercase"))
     return bert_config(path, postprocess_flags.pop("lowercase", True)), postprocess_flags

@@ -21,22 +21,13 @@ from tokpar.decoding.stages import (
     StripText,
     Utf8,
 )
-from tokpar.errors import OptionError
-from tokpar.pure.decoders import CLEANUP_PAIRS, bytes_of, clean_up, read_replace, read_strip
-from tokpar.pure.parts import (
-    Json,
-    character,
-    choice,
-    flag,
-    kind,
-    number,
-    stages,
-    string,
-)
-from tokpar.pure.pretokenize import SCHEMES
+from tokpar.decoding.token_changes import CLEANUP_PAIRS, bytes_of, clean_up, read_strip
+from tokpar.errors import FileFormatError, OptionError
+from tokpar.files.json_parts import Json, character, choice, flag, kind, number, stages, string
 from tokpar.types import DecodingParts
 
 JOINING = frozenset({"ByteLevel", "Fuse"})
+_SCHEMES = ("always", "first", "never")
 
 
 def interpret_stages(decoding_parts: DecodingParts) -> list[Stage]:
@@ -114,7 +105,7 @@ def _word_piece(place: _Place) -> list[Stage]:
 def _marks(place: _Place) -> tuple[str, str]:
     """The mark that stands for a space, and what becomes of it in the first token."""
     mark = character(place.part, "replacement", place.where)
-    scheme = choice(place.part, "prepend_scheme", SCHEMES, place.where, default="always")
+    scheme = choice(place.part, "prepend_scheme", _SCHEMES, place.where, default="always")
     return mark, " " if scheme == "never" else ""
 
 
@@ -130,9 +121,12 @@ def _strip(place: _Place) -> list[Stage]:
 def _replace(place: _Place) -> list[Stage]:
     content = string(place.part, "content", place.where)
     match place.part.get("pattern"), place.parts.replace_regex:
+        case {"String": str(old)}, _ if old:
+            return [EachToken(lambda token: token.replace(old, content), len(content))]
         case {"Regex": str(regex)}, engine if engine is not None:
             return [EachToken(engine(regex, content), len(content))]
-    return [EachToken(read_replace(place.part, place.where), len(content))]
+    found = place.part.get("pattern")
+    raise FileFormatError(f"{place.where}: pattern {found!r} is no String or Regex")
 
 
 def _bpe(place: _Place) -> list[Stage]:

@@ -13,6 +13,8 @@ from tokpar.arrays import (
     offsets_of,
 )
 from tokpar.executors.serial_executor import check_spans, encode_piece, encode_rows
+from tokpar.files.openai import KNOWN_ENCODINGS
+from tokpar.files.vocabulary import byte_alphabet, letters_of
 from tokpar.foreign_errors import raise_foreign
 from tokpar.hooks import ExecutorKind, hookimpl
 from tokpar.interfaces import (
@@ -29,8 +31,6 @@ from tokpar.interfaces import (
     traits_of,
 )
 from tokpar.patterns.known_pattern import shipped_pattern
-from tokpar.pure.openai import KNOWN_ENCODINGS
-from tokpar.pure.vocabulary import byte_alphabet, letters_of
 from tokpar.types import (
     AddedToken,
     DecodingParts,

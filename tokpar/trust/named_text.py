@@ -12,7 +12,7 @@ from secrets import randbelow
 import numpy as np
 
 from tokpar.arrays import IntArray, byte_starts
-from tokpar.pure.classes import single
+from tokpar.files.char_classes import single
 from tokpar.trust.trusted_search import Match
 
 _WORD = "\U00010600"

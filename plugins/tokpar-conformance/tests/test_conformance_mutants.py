@@ -36,13 +36,13 @@ from tokpar.arrays import (
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.serial_executor import SerialExecutor, encode_piece
 from tokpar.executors.threads import ThreadExecutor
+from tokpar.files.added_token_search import AddedTokens
 from tokpar.interfaces import Splitter, Strategy, TokenizerAdapter, facts_of
 from tokpar.methods import blocks, cut, delimiter, overlap
 from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.methods.lopt import LoptSplitter
 from tokpar.overlap.acceptance import by_cut
 from tokpar.overlap.mergers import OverlapMerger
-from tokpar.pure.added_token_search import AddedTokens
 from tokpar.spans import postprocess_single
 from tokpar.types import Chunk, EngineTraits, Facts, Join, Piece, Rows, Seam, Split, stands_apart
 

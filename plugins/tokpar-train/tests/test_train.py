@@ -32,9 +32,9 @@ import tokpar
 from tests.support.profiles import cases, drawn
 from tokpar.executors import pipes
 from tokpar.executors.pipes import WorkerProcess
+from tokpar.files.vocabulary import Vocabulary, byte_alphabet
 from tokpar.patterns import shipped_patterns as known
 from tokpar.patterns.known_pattern import shipped_pattern
-from tokpar.pure.vocabulary import Vocabulary, byte_alphabet
 
 tokenizers = pytest.importorskip("tokenizers")
 

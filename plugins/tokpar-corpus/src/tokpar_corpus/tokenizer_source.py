@@ -13,6 +13,7 @@ import numpy as np
 
 from tokpar import __version__, load
 from tokpar.errors import OptionError
+from tokpar.files.vocabulary import Vocabulary
 from tokpar.interfaces import (
     Decodes,
     TokenizerAdapter,
@@ -22,7 +23,6 @@ from tokpar.interfaces import (
     special_ids_of,
     vocabulary_of,
 )
-from tokpar.pure.vocabulary import Vocabulary
 from tokpar.types import AddedToken, Rows
 from tokpar_corpus.manifest import TokenizerRecord
 
