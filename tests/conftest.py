@@ -24,6 +24,7 @@ from typing import Any
 
 import pytest
 import tokpar_pure
+import tokpar_strategies
 from hypothesis import HealthCheck, settings
 from hypothesis.internal import entropy
 
@@ -57,9 +58,11 @@ entropy.NP_RANDOM = random.Random()
 # or the vocabularies that tests keep are gone through again and again, which takes a fifteenth
 gc.set_threshold(50_000, 20, 20)
 
-# `engine="pure"` is what the tests compare engines with, also where its package is not installed
-if "pure" not in {source.name for source in registry().tokenizer_sources()}:
-    registry().register(tokpar_pure, "pure")
+# these two packages need not be installed: what engines are compared with, and other strategies
+installed = {plugin.name for plugin in registry().plugins()}
+for name, module in (("pure", tokpar_pure), ("strategies", tokpar_strategies)):
+    if name not in installed:
+        registry().register(module, name)
 
 # tiktoken keeps the first file that it reads at a path, and would not see that a test wrote another
 os.environ["TIKTOKEN_CACHE_DIR"] = ""

@@ -40,10 +40,18 @@ ELSEWHERE = {
     "train": "tokpar-train",
 }
 """Commands of this project that come with other packages: command -> package."""
-WINGS = frozenset(ELSEWHERE.values()) | {"tokpar-incremental", "tokpar-pure"}
+WINGS = frozenset(ELSEWHERE.values()) | {"tokpar-incremental", "tokpar-pure", "tokpar-strategies"}
 """Packages that need a tokpar of their own version."""
-NEED_PURE = frozenset({"tokpar-bench", "tokpar-incremental", "tokpar-train"})
-"""Packages that need tokpar-pure."""
+PARTS_ELSEWHERE = frozenset(
+    ("blocks", "concatenate", "delimiter", "midpoint", "overlap", "recursive", "runs")
+)
+"""Strategies, splitters and mergers of the package tokpar-strategies."""
+NEEDED = {
+    "tokpar-bench": ("tokpar-pure", "tokpar-strategies"),
+    "tokpar-incremental": ("tokpar-pure",),
+    "tokpar-train": ("tokpar-pure",),
+}
+"""Packages that need other packages of this project, and which."""
 hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
 """Decorates the functions of a plugin that are hooks."""
@@ -245,5 +253,5 @@ def install(*packages: str) -> str:
 
 
 def _folders(*packages: str) -> str:
-    needed = ["tokpar-pure"] if NEED_PURE.intersection(packages) else []
+    needed = [name for package in packages for name in NEEDED.get(package, ())]
     return " ".join(f"./plugins/{package}" for package in (*needed, *packages))

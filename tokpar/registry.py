@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tokpar.errors import OptionError, PluginError, UnknownNameError
 from tokpar.hooks import (
     OFFERS,
+    PARTS_ELSEWHERE,
     PROJECT,
     Command,
     ExecutorKind,
     MergerKind,
     Plugin,
     SplitterKind,
+    install,
     load_plugin,
     load_third_parties,
 )
@@ -182,6 +184,8 @@ class Registry:
         if (kind, name) in self._disputes:
             raise PluginError(self._disputes[kind, name])
         advice = [self.failed_plugins(), self.advice_on_parts(name) if kind == "strategy" else ""]
+        if kind in ("strategy", "splitter", "merger") and name in PARTS_ELSEWHERE:
+            advice.append(f"{name!r} comes with tokpar-strategies: {install('tokpar-strategies')}")
         raise UnknownNameError(kind, name, table, "; ".join(filter(None, advice)))
 
     def failed_plugins(self) -> str:

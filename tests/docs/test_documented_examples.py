@@ -46,7 +46,7 @@ COMMANDS = {
     "explain.md": "explain",
     "train.md": "train",
 }
-NEED_PURE = {"bench.md", "train.md"}
+NEEDED = {"bench.md": ("pure", "strategies"), "train.md": ("pure",)}
 """Pages on commands that are packages of their own."""
 MEASURING = {"try"}
 """Commands whose output has times in it: pages show those of a real run."""
@@ -198,7 +198,7 @@ def test_the_examples_of_a_page_run_in_order(
     # a page may register plugins, and those that are installed here may have the same names
     installed: list[EntryPoint] = []
     wing = "conformance" if runs_here(page) else COMMANDS.get(page.name)
-    wings = [*(["pure"] if page.name in NEED_PURE else []), *([] if wing is None else [wing])]
+    wings = [*NEEDED.get(page.name, ()), *([] if wing is None else [wing])]
     for plugin in [ROOT / "plugins" / f"tokpar-{name}" for name in wings]:
         monkeypatch.syspath_prepend(plugin / "src")
         monkeypatch.setenv("PYTHONPATH", str(plugin / "src"), prepend=os.pathsep)

@@ -287,12 +287,13 @@ OF_THE_TESTS = {
     "tokpar",
     "tokpar_conformance",
     "tokpar_pure",
+    "tokpar_strategies",
     "tokpar_train",
     "tiktoken_ext",
     "pytest",
     "hypothesis",
 }
-"""`tests/__init__.py` finds the first two wings, and the `pythonpath` of pytest `tokpar_train`;
+"""`tests/__init__.py` finds the first three wings, and the `pythonpath` of pytest `tokpar_train`;
 `tiktoken_ext` comes with tiktoken, and each environment of tests has the last two."""
 
 

@@ -73,7 +73,7 @@ def test_the_citation_names_the_papers_of_the_strategies() -> None:
     citation = parsed(ROOT / "CITATION.cff")
     assert citation["license"] == PROJECT["project"]["license"]
     named = {part["value"] for each in citation["references"] for part in each["identifiers"]}
-    strategies = (ROOT / "docs" / "strategies.md").read_text("utf-8")
+    strategies = (ROOT / "plugins" / "tokpar-strategies" / "README.md").read_text("utf-8")
     in_the_docs = {paper.replace(" ", ":") for paper in re.findall(r"arXiv \d+\.\d+", strategies)}
     assert in_the_docs <= named
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 import tiktoken
+from tokpar_strategies.edges import Edge, chunks_over
+from tokpar_strategies.recursive import depth_for
 
 import tokpar
 from tests.support.seams import part, plain_settings, serial
@@ -13,9 +15,7 @@ from tests.support.small_models import byte_level
 from tokpar.errors import LossyError, OptionError
 from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.joining import sound_joins
-from tokpar.methods.recursive import depth_for
 from tokpar.overlap.acceptance import by_cut, longest_match
-from tokpar.overlap.chunks import Edge, chunks_over
 from tokpar.overlap.licences import Licences, overlap_of
 from tokpar.types import Chunk, Join, Piece, Seam
 

@@ -36,7 +36,7 @@ SHARED = "./plugins/tokpar-conformance ./plugins/tokpar-engines"
             f"{SHARED} ./plugins/tokpar-gigatoken",
         ),
         ("sentencepiece", "./plugins/tokpar-sentencepiece"),
-        ("tokentree", "./plugins/tokpar-pure ./plugins/tokpar-bench"),
+        ("tokentree", "./plugins/tokpar-pure ./plugins/tokpar-strategies ./plugins/tokpar-bench"),
         ("tokie", f"{SHARED} ./plugins/tokpar-tokie"),
     ],
 )

@@ -24,7 +24,7 @@ from tokpar.methods.serial import OneChunk
 from tokpar.registry import PluginRecord, Registry, build_strategy, registry
 from tokpar.types import EngineTraits
 
-OWN_STRATEGIES = {"auto", "blocks", "cut", "lopt", "recursive", "serial", "delimiter", "overlap"}
+OWN_STRATEGIES = {"auto", "cut", "lopt", "serial"}
 OWN_EXECUTORS = {"native", "processes", "serial", "threads"}
 
 

@@ -99,17 +99,16 @@ def test_each_command_elsewhere_is_of_a_wing() -> None:
     assert set(ELSEWHERE.values()) < WINGS <= RULES.keys()
 
 
-def test_a_wing_that_needs_the_pure_tokenizers_is_installed_with_them() -> None:
+def test_a_wing_is_installed_with_the_wings_that_it_needs() -> None:
     projects = {
         name: tomllib.loads((PLUGINS[name] / "pyproject.toml").read_text("utf-8"))["project"]
         for name in RULES
     }
-    needing = {
-        name
+    needed = {
+        name: tuple(each.partition("=")[0] for each in project["dependencies"] if "tokpar-" in each)
         for name, project in projects.items()
-        if any(each.startswith("tokpar-pure") for each in project["dependencies"])
     }
-    assert needing == hooks.NEED_PURE
+    assert {name: others for name, others in needed.items() if others} == hooks.NEEDED
 
 
 def point_of(version: str) -> EntryPoint:

@@ -20,7 +20,7 @@ from tokpar.interfaces import (
     mend_of,
 )
 from tokpar.limits import ON_FAILURE, require_choice, require_min_match
-from tokpar.overlap.acceptance import Accept, by_cut, by_match, by_midpoint
+from tokpar.overlap.acceptance import Accept, by_cut, by_match
 from tokpar.overlap.chunks import joins_at_cuts, licensed
 from tokpar.overlap.licences import Licences, PieceLocator, overlap_of
 from tokpar.types import (
@@ -213,8 +213,3 @@ def build_match(*, min_match: int | Literal["longest"] = 2) -> OverlapMerger:
     """Joins where `min_match` tokens of both chunks agree, as published by LoPT."""
     require_min_match(min_match)
     return OverlapMerger(partial(by_match, least=min_match))
-
-
-def build_midpoint() -> OverlapMerger:
-    """Joins in the middle of each overlap."""
-    return OverlapMerger(by_midpoint)

@@ -21,6 +21,7 @@ from tokpar_conformance import (
     check_strategy,
     check_tokenizer,
 )
+from tokpar_strategies import blocks, delimiter, overlap
 
 from tests.conftest import cases, drawn
 from tests.support.mistaken_methods import Remembering, Says
@@ -38,7 +39,7 @@ from tokpar.executors.serial_executor import SerialExecutor, encode_piece
 from tokpar.executors.threads import ThreadExecutor
 from tokpar.files.added_token_search import AddedTokens
 from tokpar.interfaces import Splitter, Strategy, TokenizerAdapter, facts_of
-from tokpar.methods import blocks, cut, delimiter, overlap
+from tokpar.methods import cut
 from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.methods.lopt import LoptSplitter
 from tokpar.overlap.acceptance import by_cut

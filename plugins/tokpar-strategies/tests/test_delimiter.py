@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import assume, event, example, given
 from hypothesis import strategies as st
+from tokpar_strategies.delimiter import build, nearest_cuts
 
 import tokpar
 from tests.support.delimiter_sizes import plain, sizes
 from tests.support.drawn_runs import adapter_of, any_tokenizer, drawn_text, own_call
 from tests.support.seams import part, serial
-from tokpar.methods.delimiter import build, nearest_cuts
 
 
 def encoded(text: str, tokenizer: Any, **options: Any) -> tokpar.Encoding:

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from hypothesis import assume, event, example, given
 from hypothesis import strategies as st
+from tokpar_strategies.common_runs import RunMerger, longest_common_run
+from tokpar_strategies.overlap import build
 
 import tokpar
 from tests.support.delimiter_sizes import plain, sizes
 from tests.support.drawn_runs import adapter_of, any_tokenizer, drawn_text, named, own_call
 from tests.support.seams import part, serial
-from tokpar.methods.overlap import build
-from tokpar.overlap.common_runs import RunMerger, longest_common_run
 from tokpar.types import Chunk, Piece
 
 MATCHES = ("longest", "window")

@@ -10,11 +10,13 @@ from typing import Literal
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.limits import ACCEPTANCES, require_choice, require_count
-from tokpar.methods.blocks import BLOCK_CHARS, BlocksSplitter, reach_without_boundary
-from tokpar.overlap.acceptance import by_cut, by_midpoint
-from tokpar.overlap.chunks import Edge, at_cut, chunks_over, without_overlaps
+from tokpar.overlap.acceptance import by_cut
+from tokpar.overlap.chunks import without_overlaps
 from tokpar.overlap.mergers import OverlapMerger
 from tokpar.types import Split
+from tokpar_strategies.blocks import BLOCK_CHARS, BlocksSplitter, reach_without_boundary
+from tokpar_strategies.edges import Edge, at_cut, chunks_over
+from tokpar_strategies.midpoint import by_midpoint
 
 DEPTHS = ((1_000_000, 4), (500_000, 3), (100_000, 2), (20_000, 1))
 """(least length of a text in code points, depth)."""

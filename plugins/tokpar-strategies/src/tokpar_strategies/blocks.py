@@ -8,10 +8,12 @@ from typing import Literal
 from tokpar.cuts.finder import finder_for
 from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.limits import ACCEPTANCES, require_choice, require_count, require_sizes
-from tokpar.overlap.acceptance import by_cut, by_midpoint
-from tokpar.overlap.chunks import Edge, at_cut, chunks_over, without_overlaps
+from tokpar.overlap.acceptance import by_cut
+from tokpar.overlap.chunks import without_overlaps
 from tokpar.overlap.mergers import OverlapMerger
 from tokpar.types import Split
+from tokpar_strategies.edges import Edge, at_cut, chunks_over
+from tokpar_strategies.midpoint import by_midpoint
 
 BLOCK_CHARS = 8192
 CERTIFIED_REACH = 64

@@ -11,8 +11,8 @@ from tokpar.arrays import has_surrogate
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.limits import require_count
 from tokpar.overlap.chunks import SURROGATE
-from tokpar.overlap.common_runs import RunMerger
 from tokpar.types import Chunk, Split
+from tokpar_strategies.common_runs import RunMerger
 
 
 @dataclass(frozen=True)
