@@ -1,7 +1,7 @@
 (** What the main theorems assume: nothing. Compiling this file prints it; the names are those of
     the table in README.md. They are asked together: Coq goes through the standard library anew for
     each `Print Assumptions`. *)
-From Tokpar Require Import Merging Seams Vocabulary PreTokens Ids Patterns PatternPairs Tables Certificates Pairs Families.
+From Tokpar Require Import Merging Seams Vocabulary PreTokens Ids Patterns PatternPairs Tables Certificates Pairs Families WordPiece.
 
 Definition main_theorems :=
   (@definition_1, @definition_1_end, @lemma_3, @lemma_4, @lemma_4_parts, @theorem_5, @theorem_5',
@@ -11,7 +11,10 @@ Definition main_theorems :=
    @theorem_15_clean, @lemma_26, @theorem_43, @theorem_27, @theorem_31, @theorem_32_sound, @theorem_32,
    @theorem_32_closed, @pattern_restartable, @theorem_18, @theorem_18_computed, @theorem_40, @families_ok, @built_in_pairs,
    @check_ids_proves, @check_ids_accepts, @check_model_proves, @check_model_accepts, @pairs_part, @pairs_lossless,
-   @theorem_4_8_bert, @theorem_4_8_metaspace, @theorem_20_gpt2,
+   @theorem_4_8_bert, @theorem_4_8_metaspace,
+   @longest_match_first, @checker_row_right, @theorem_33_words, @bert_words_cut, @kind_cut, @theorem_33_kinds,
+   @theorem_33_proves, @theorem_33_accepts,
+   @theorem_20_gpt2,
    @theorem_20_cl100k, @theorem_20_cl100k_tiktoken, @basic_sound).
 
 Print Assumptions main_theorems.

@@ -1,7 +1,7 @@
 (** Levels ids and model to the end: from the facts of a byte-level BPE tokenizer with one regex, a
     text, cuts and ids to the ids of the text. Theorems 31, 32 and 40 together. *)
 From Coq Require Import List Arith Lia Bool NArith.
-From Tokpar Require Import Merging Seams PreTokens Patterns PatternPairs Ids.
+From Tokpar Require Import Merging Seams PreTokens Patterns PatternPairs Ids Pipeline.
 Import ListNotations.
 
 (** ** Facts of a tokenizer *)
@@ -17,29 +17,18 @@ Record facts : Type := {
   whole_piece : bool                           (* a piece that is a token is not merged *)
 }.
 
-(** A text is a list of code points. *)
-Definition text : Type := list N.
-
 Definition symbol_of (f : facts) (c : N) : nat :=
   match find (fun '(low, high, _) => (low <=? c)%N && (c <=? high)%N) (ranges f) with
   | Some (_, s) => s
   | None => other f
   end.
 
-Definition utf8 (c : N) : list nat :=
-  map N.to_nat
-    (if (c <? 128)%N then [c]
-     else if (c <? 2048)%N then [192 + c / 64; 128 + c mod 64]
-     else if (c <? 65536)%N then [224 + c / 4096; 128 + c / 64 mod 64; 128 + c mod 64]
-     else [240 + c / 262144; 128 + c / 4096 mod 64; 128 + c / 64 mod 64; 128 + c mod 64])%N.
-Definition bytes : text -> list nat := flat_map utf8.
-
 Definition first_piece (f : facts) : text -> nat := first_end (tree_regex (symbol_of f) (pattern f)).
 
 (** The ids of a piece, and of a text: what an engine with these facts gives. *)
 Definition piece_ids (f : facts) (w : text) : list N :=
   encode_piece (vocabulary_of f) (by_pairs (merges f)) (whole_piece f) (bytes w).
-Definition ids_of (f : facts) : text -> list N := T (first_piece f) (piece_ids f).
+Definition ids_of (f : facts) : text -> list N := PreTokens.T (first_piece f) (piece_ids f).
 
 (** ** Level ids *)
 
@@ -127,7 +116,7 @@ Definition gate (f : facts) (S : text) : bool :=
 Lemma ids_of_pieces f S : ids_of f S =
   concat (map (encode_piece (vocabulary_of f) (by_pairs (merges f)) (whole_piece f))
               (map bytes (pieces (first_piece f) S))).
-Proof. unfold ids_of, T. now rewrite map_map. Qed.
+Proof. unfold ids_of, PreTokens.T. now rewrite map_map. Qed.
 
 (** Level model: what is accepted are the ids of the text; no cut is used, and no table. *)
 Theorem check_model_proves : forall (f : facts) (S : text) (ids : list N),

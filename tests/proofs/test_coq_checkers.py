@@ -247,7 +247,7 @@ def test_ids_in_coq_are_those_of_the_checker(compiled: tuple[Path, str], family:
             terms.append(f"answers f_{number} {points} [{cuts}] {numbers(ids, '%N')}")
             expected.append([[*verdicts], right])
     values = computed(
-        compiled[0], "PatternPairs Tables Ids Certificates", terms, "\n".join(definitions)
+        compiled[0], "PatternPairs Tables Ids Pipeline Certificates", terms, "\n".join(definitions)
     )
     assert values == expected
     both = [row[0] for row in expected if len(row) == 2]
