@@ -12,18 +12,24 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
+from tokpar.adapter_parts import traits_of
 from tokpar.executors.serial_executor import SerialExecutor
-from tokpar.hooks import Command, ExecutorKind, MergerKind, SplitterKind, hookimpl
+from tokpar.hooks import (
+    Command,
+    ExecutorKind,
+    MergerKind,
+    SplitterKind,
+    Strategy,
+    TokenizerSource,
+    hookimpl,
+)
 from tokpar.interfaces import (
     EncodesMany,
     HasSegmentCache,
     HasSpec,
     Merger,
     Splitter,
-    Strategy,
     TokenizerAdapter,
-    TokenizerSource,
-    traits_of,
 )
 
 COMMANDS = (

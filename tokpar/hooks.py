@@ -16,14 +16,7 @@ import pluggy
 
 from tokpar.errors import PluginError
 from tokpar.foreign_errors import is_of_handler
-from tokpar.interfaces import (
-    Executor,
-    Merger,
-    Splitter,
-    Strategy,
-    TokenizerAdapter,
-    TokenizerSource,
-)
+from tokpar.interfaces import Executor, Merger, Splitter, TokenizerAdapter
 
 if TYPE_CHECKING:  # slow to import
     from importlib.metadata import EntryPoint
@@ -55,6 +48,33 @@ NEEDED = {
 hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
 """Decorates the functions of a plugin that are hooks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """A registered way to split and merge. The keyword parameters of `build` are its options.
+
+    `approximate_if`: (option, value) pairs that make an otherwise lossless strategy approximate."""
+
+    name: str
+    lossless: bool
+    source: str
+    conditions: str
+    build: Callable[..., tuple[Splitter, Merger]]
+    approximate_if: tuple[tuple[str, object], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerSource:
+    """A registered way to get an adapter.
+
+    `load(source, **settings)` returns an adapter, or None for a kind of source that it does not
+    load. A source that is not `automatic` is asked only by its name:
+    ``tokpar.load(path, engine=name)``."""
+
+    name: str
+    load: Callable[..., TokenizerAdapter | None]
+    automatic: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,11 +22,13 @@ from tokpar.hooks import (
     MergerKind,
     Plugin,
     SplitterKind,
+    Strategy,
+    TokenizerSource,
     install,
     load_plugin,
     load_third_parties,
 )
-from tokpar.interfaces import Merger, Splitter, Strategy, TokenizerSource
+from tokpar.interfaces import Merger, Splitter
 
 if TYPE_CHECKING:  # slow to import
     from importlib.metadata import EntryPoint

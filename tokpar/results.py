@@ -10,16 +10,12 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
+from tokpar.adapter_parts import inserted_ids, own_call_of
 from tokpar.arrays import IdArray, SpanArray, frozen_ids, lengths_of
 from tokpar.encoding import Batch, Clock, Encoding
 from tokpar.executors.serial_executor import engine_error
 from tokpar.foreign_errors import raise_foreign
-from tokpar.interfaces import (
-    PostProcesses,
-    TokenizerAdapter,
-    inserted_ids,
-    own_call_of,
-)
+from tokpar.interfaces import PostProcesses, TokenizerAdapter
 from tokpar.joining import seams_of_wholes
 from tokpar.plan import Plan
 from tokpar.seams import NO_SEAMS, Seams
@@ -254,3 +250,13 @@ def encode_by_own_call(
 def divided_report(report: Report) -> Report:
     """Returns `report` as the report of a text that was divided without the splitter."""
     return replace(report, plan=DIVIDED, why=NO_REGION_LEFT)
+
+
+def batch_of_one(encoding: Encoding) -> Batch:
+    """Returns the batch of the only text of a call."""
+    rows = Rows.of([encoding.ids])
+    return Batch(rows, encoding.report, [encoding].__getitem__, partial(_spans_of_one, encoding))
+
+
+def _spans_of_one(encoding: Encoding, code_points: bool) -> SpanArray:
+    return encoding.char_spans if code_points else encoding.spans

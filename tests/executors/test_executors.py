@@ -19,6 +19,7 @@ import pytest
 import tokpar
 from tests.support.executed import MAKERS, TEXT, Words, cut, mapped
 from tests.support.paths import ROOT
+from tokpar.adapter_parts import EngineTraits
 from tokpar.arrays import IdArray
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.native import NativeExecutor
@@ -26,7 +27,7 @@ from tokpar.executors.processes import KEPT_TOKENIZERS, ProcessExecutor
 from tokpar.executors.threads import ThreadExecutor, blocks, deal_blocks
 from tokpar.interfaces import Executor
 from tokpar.limits import worker_count
-from tokpar.types import Chunk, EngineTraits, Piece, Rows
+from tokpar.types import Chunk, Piece, Rows
 
 
 class EncodeOnly:

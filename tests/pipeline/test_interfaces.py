@@ -8,18 +8,10 @@ from typing import Any
 import pytest
 
 import tokpar
-from tokpar.interfaces import (
-    Executor,
-    Merger,
-    Splitter,
-    TokenizerAdapter,
-    licence_of,
-    look_up_of,
-    matches_spans,
-    mend_of,
-    own_call_of,
-    without_cache_of,
-)
+from tokpar.adapter_parts import own_call_of
+from tokpar.foreign_parts import mend_chunks
+from tokpar.interfaces import Executor, Merger, Splitter, TokenizerAdapter
+from tokpar.plan import licence_of, look_up_of, matches_spans, without_cache_of
 from tokpar.types import Chunk, Seam
 
 
@@ -70,7 +62,7 @@ def test_a_part_may_lack_each_optional_member_even_if_it_inherits_from_the_inter
     assert without_cache_of(executor) == "own"
     assert not matches_spans(merger)
     assert own_call_of(InheritsAdapter() if inherits else lacks) is None
-    fused = mend_of(merger)("abcd", HALVES, [1], tokpar.load())
+    fused = mend_chunks(merger, "abcd", HALVES, [1], tokpar.load())
     assert fused is not None
     assert [(chunk.start, chunk.stop) for chunk in fused] == [(0, 4)]
 
@@ -85,6 +77,8 @@ def test_optional_members_of_parts_are_found_in_class_and_object(place: Any) -> 
     part = place(values)
     assert matches_spans(part)
     assert without_cache_of(part) == "other"
-    part.look_up = part.mend = part.encode_whole = method
-    assert look_up_of(part) is mend_of(part) is own_call_of(part) is method
+    part.look_up = part.encode_whole = method
+    assert look_up_of(part) is own_call_of(part) is method
+    mended = SimpleNamespace(name="own", mend=lambda *arguments: None)
+    assert mend_chunks(mended, "abcd", HALVES, [1], tokpar.load()) is None
     assert licence_of(Licenses(), SimpleNamespace(name="x", encode=method)) == Seam(0, None, "x")

@@ -15,14 +15,22 @@ import pytest
 
 import tokpar
 import tokpar.registry as registry_module
+from tokpar.adapter_parts import EngineTraits
 from tokpar.errors import OptionError, PluginError, UnknownNameError
 from tokpar.executors.serial_executor import SerialExecutor
-from tokpar.hooks import Command, ExecutorKind, MergerKind, SplitterKind, hookimpl
-from tokpar.interfaces import Merger, Splitter, Strategy, TokenizerSource
+from tokpar.hooks import (
+    Command,
+    ExecutorKind,
+    MergerKind,
+    SplitterKind,
+    Strategy,
+    TokenizerSource,
+    hookimpl,
+)
+from tokpar.interfaces import Merger, Splitter
 from tokpar.methods.cut import CutMerger
 from tokpar.methods.serial import OneChunk
 from tokpar.registry import PluginRecord, Registry, build_strategy, registry
-from tokpar.types import EngineTraits
 
 OWN_STRATEGIES = {"auto", "cut", "lopt", "serial"}
 OWN_EXECUTORS = {"native", "processes", "serial", "threads"}

@@ -25,8 +25,9 @@ from tests.support.fakes import WordHash
 from tests.support.seams import part
 from tests.support.session_models import CL100K, byte_level
 from tests.support.tokenizers_drawn import named_tokenizers
+from tokpar.adapter_parts import token_bytes_of
 from tokpar.errors import FileFormatError, OptionError
-from tokpar.interfaces import Decodes, token_bytes_of
+from tokpar.interfaces import Decodes
 from tokpar.sessions import editing
 from tokpar.sessions.common_ends import common_prefix, common_suffix
 

@@ -22,9 +22,10 @@ from tests.support.adapters_drawn import (
 )
 from tests.support.tokenizers_drawn import is_panic
 from tokpar import short_texts
+from tokpar.adapter_parts import token_bytes_of
 from tokpar.cuts.stable_cuts import StableCuts, Window, stable_cuts_for
 from tokpar.errors import EngineError
-from tokpar.interfaces import TokenizerAdapter, facts_of, token_bytes_of
+from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.sessions import editing
 from tokpar.sessions.session import Session, SessionPatch
 

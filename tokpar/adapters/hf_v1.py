@@ -19,6 +19,7 @@ import numpy as np
 import tokenizers
 from tokenizers import Tokenizer
 
+from tokpar.adapter_parts import DecodingParts, EngineTraits, Loader, Origin
 from tokpar.adapters.decoding_parts import parts_of_hf_one
 from tokpar.adapters.fingerprint import fingerprint_of
 from tokpar.adapters.hf_postprocess import (
@@ -47,7 +48,7 @@ from tokpar.files.inserted_ids import InsertedIds
 from tokpar.interfaces import Locates
 from tokpar.limits import CACHE_BYTES
 from tokpar.patterns.known_pattern import shipped_pattern
-from tokpar.types import DecodingParts, EngineTraits, Facts, Loader, Origin, Rows
+from tokpar.types import Facts, Rows
 
 _DEFAULTS: Mapping[str, bool] = dict.fromkeys(POSTPROCESS_FLAGS, True)
 _BARE: Mapping[str, Any] = {"add_special_tokens": False, "padding": None, "truncation": None}

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tokpar.adapter_parts import Loader
 from tokpar.errors import EngineError, FileFormatError, OptionError
 from tokpar.foreign_errors import raise_foreign
 from tokpar.limits import CACHE_BYTES, require_cache_bytes
-from tokpar.types import Loader
 
 _T = TypeVar("_T")
 

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 import tiktoken
 
+from tokpar.adapter_parts import DecodingParts
 from tokpar.adapters.decoding_parts import refuse_skipping
 from tokpar.arrays import IdArray
 from tokpar.errors import OptionError
-from tokpar.types import DecodingParts, Facts
+from tokpar.types import Facts
 
 # The ids of tiktoken's own `encode` depend on these attributes, and on methods named "encode...".
 _DATA = ("_core_bpe", "_mergeable_ranks", "_pat_str", "_special_tokens", "special_tokens_set")

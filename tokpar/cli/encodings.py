@@ -14,12 +14,13 @@ from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
+from tokpar.adapter_parts import inserted_ids
 from tokpar.cli.options import strategy_options
 from tokpar.cli.progress import bar_of, executor_of, one_call
 from tokpar.cli.screen import visible
 from tokpar.cli.texts import STDIN, Source, has_rows, read_sources
 from tokpar.errors import OptionError, TokparError
-from tokpar.interfaces import TokenizerAdapter, inserted_ids
+from tokpar.interfaces import TokenizerAdapter
 
 if TYPE_CHECKING:
     from tokpar.encoder import Encoder

@@ -23,14 +23,8 @@ from tokpar.arrays import IdArray
 from tokpar.cli.screen import width
 from tokpar.concatenation import Part, encode_parts, parts_between
 from tokpar.executors.threads import blocks
-from tokpar.interfaces import (
-    CachedRows,
-    Executor,
-    TokenizerAdapter,
-    facts_of,
-    look_up_of,
-    without_cache_of,
-)
+from tokpar.interfaces import CachedRows, Executor, TokenizerAdapter, facts_of
+from tokpar.plan import look_up_of, without_cache_of
 from tokpar.types import Rows
 
 STEPS = 50

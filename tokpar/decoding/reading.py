@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from tokpar.adapter_parts import DecodingParts
 from tokpar.decoding.stages import (
     ByteRuns,
     ByteTokenText,
@@ -24,7 +25,6 @@ from tokpar.decoding.stages import (
 from tokpar.decoding.token_changes import CLEANUP_PAIRS, bytes_of, clean_up, read_strip
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.files.json_parts import Json, character, choice, flag, kind, number, stages, string
-from tokpar.types import DecodingParts
 
 JOINING = frozenset({"ByteLevel", "Fuse"})
 _SCHEMES = ("always", "first", "never")

@@ -10,11 +10,11 @@ import random
 from collections.abc import Sequence
 from typing import cast
 
+from tokpar.adapter_parts import DecodingParts
 from tokpar.decoding.reading import interpret_stages, replacement_stages
 from tokpar.decoding.stages import EachToken, Stage, State, Token, Utf8, comes_again
 from tokpar.errors import EngineError, FileFormatError, OptionError
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.types import DecodingParts
 
 MOST_IDS = 1 << 32
 MOST_KEPT = 1 << 19

@@ -16,6 +16,7 @@ from typing import Any, cast
 import numpy as np
 
 from tokpar import kernel_modules
+from tokpar.adapter_parts import DecodingParts
 from tokpar.arrays import IdArray
 from tokpar.decoding.stages import (
     ByteRuns,
@@ -32,7 +33,6 @@ from tokpar.decoding.tables import divided_stages
 from tokpar.errors import ChangedError, EngineError, FileFormatError, OptionError
 from tokpar.foreign_errors import raise_foreign
 from tokpar.thread_pool import BackgroundJob
-from tokpar.types import DecodingParts
 
 IN_BACKGROUND = True
 """The table is made on a thread of its own, so nobody waits for it."""

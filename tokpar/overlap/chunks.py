@@ -9,7 +9,7 @@ from tokpar.arrays import has_surrogate
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.errors import OptionError
 from tokpar.interfaces import HasSegmentCache, TokenizerAdapter, facts_of
-from tokpar.types import Chunk, Join, Piece, Seam, Split, stands_apart
+from tokpar.types import CERTIFIED_CUTS, Chunk, Join, Piece, Seam, Split
 
 SOON, FAR = 256, 4096
 SURROGATE = "the text holds a lone surrogate"
@@ -132,3 +132,23 @@ def licence_of_texts(tokenizer: TokenizerAdapter) -> Seam | None:
     An added token in a text may forbid a cut. The cache looks for such added tokens."""
     finder = dividing_finder(tokenizer)
     return None if finder is None else finder.at_spaces
+
+
+def stands_apart(chunks: Sequence[Chunk], i: int, length: int) -> bool:
+    """True if both edges of chunk `i` are certified cuts or ends of the text, without overlap.
+
+    Such a chunk has the same tokens as the whole text has there. `length`: code points of the
+    text."""
+    chunk = chunks[i]
+    before = chunks[i - 1].stop if i else 0
+    after = chunks[i + 1].start if i + 1 < len(chunks) else length
+    return (before, chunk.stop) == (chunk.start, after) and all(
+        _begins_apart(each, first=k == 0) for k, each in enumerate(chunks[i : i + 2], start=i)
+    )
+
+
+def _begins_apart(chunk: Chunk, *, first: bool) -> bool:
+    """True if slice and core of `chunk` begin at one certified cut, or the chunk is the first."""
+    if chunk.start != chunk.core_start:
+        return False
+    return first if chunk.cut is None else chunk.cut.rule in CERTIFIED_CUTS

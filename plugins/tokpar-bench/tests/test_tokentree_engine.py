@@ -31,11 +31,12 @@ from tests.support.plain_bpe import ByteBPE
 from tests.support.rewritten_patterns import CHANGED
 from tests.support.special_prefixes import BOTH, NAMED
 from tests.support.texts import texts as any_texts
+from tokpar.adapter_parts import HasTraits
 from tokpar.cli import main
 from tokpar.errors import FileFormatError, OptionError, UnknownNameError
 from tokpar.executors.processes import ProcessExecutor
 from tokpar.files.vocabulary import Vocabulary
-from tokpar.interfaces import Decodes, HasFacts, HasSpec, HasTraits, Locates
+from tokpar.interfaces import Decodes, HasFacts, HasSpec, Locates
 
 pytest.importorskip("tokpar_bench", reason="tokpar-bench is not installed: ./plugins/tokpar-bench")
 tokentree_engine = import_module("tokpar_bench.tokentree_engine")

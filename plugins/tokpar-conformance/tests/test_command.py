@@ -18,8 +18,7 @@ from tests.support.fakes import WordHash
 from tests.support.paths import ROOT, VOCAB
 from tokpar.cli import main
 from tokpar.cli.texts import read_sources
-from tokpar.hooks import hookimpl
-from tokpar.interfaces import TokenizerSource
+from tokpar.hooks import TokenizerSource, hookimpl
 from tokpar.named_tokenizers import OFFLINE
 from tokpar.registry import Registry
 

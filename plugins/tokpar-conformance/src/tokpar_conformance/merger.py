@@ -13,8 +13,8 @@ from tokpar.certificate.checker import seam_findings
 from tokpar.cuts.finder import finder_for
 from tokpar.encoding import Encoding
 from tokpar.executors.serial_executor import SerialExecutor
-from tokpar.foreign_parts import mend_chunks, merge_pieces
-from tokpar.interfaces import Merger, Splitter, TokenizerAdapter, facts_of, mend_of
+from tokpar.foreign_parts import fuse_chunks, mend_chunks, merge_pieces
+from tokpar.interfaces import Merger, Splitter, TokenizerAdapter, facts_of
 from tokpar.joining import sound_joins
 from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.methods.cut import CutSplitter
@@ -22,7 +22,7 @@ from tokpar.methods.lopt import LoptSplitter
 from tokpar.plan import Plan
 from tokpar.seams import Seams
 from tokpar.spans import postprocess_single
-from tokpar.types import Chunk, Join, Joins, Piece, Report, Seam, Split, fuse_chunks
+from tokpar.types import Chunk, Join, Joins, Piece, Report, Seam, Split
 from tokpar_conformance.certificates import Certificates
 from tokpar_conformance.checks import Check, Complaint, SetAsideError, Watch, check, require
 from tokpar_conformance.compare import ids_differ, ids_of
@@ -228,7 +228,7 @@ def mend(merger: Merger, tokenizer: TokenizerAdapter, text: str) -> Complaint | 
         failed = [i for i, join in enumerate(joins, start=1) if join is None]
         if not failed:
             continue
-        after = mend_chunks(merger, mend_of(merger), text, chunks, failed, tokenizer)
+        after = mend_chunks(merger, text, chunks, failed, tokenizer)
         if after is None:
             continue
         if len(after) > 2 * len(chunks):

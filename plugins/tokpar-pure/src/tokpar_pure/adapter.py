@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tokpar.adapter_parts import DecodingParts, EngineTraits, Origin
 from tokpar.adapters.decoding_parts import refuse_skipping
 from tokpar.adapters.settings import POSTPROCESS_FLAGS, bert_file, check_names, flags, path_of
 from tokpar.arrays import IdArray, SpanArray, byte_starts
@@ -25,7 +26,7 @@ from tokpar.files.openai import KNOWN_ENCODINGS
 from tokpar.files.vocabulary import Vocabulary, byte_alphabet
 from tokpar.patterns.known_pattern import shipped_pattern
 from tokpar.patterns.pattern_reader import require_unchanged
-from tokpar.types import DecodingParts, EngineTraits, Facts, Origin, Rows
+from tokpar.types import Facts, Rows
 from tokpar_pure.decoders import replace_by_regex
 from tokpar_pure.formats import rank_vocabulary, vocabulary_of
 from tokpar_pure.model import EncodesAll
