@@ -62,7 +62,7 @@ class Encoder:
 
     An encoder is a snapshot: it encodes as the tokenizer does when the encoder is made, whatever
     the caller changes later. It shares the model with the caller's object, so it raises
-    ChangedError after the model was changed (docs/guide.md).
+    ChangedError after the model was changed (docs/long-text.md).
 
     An encoder is thread-safe and survives a fork. It is a context manager, because it may hold
     worker processes. `tokenizer`: anything that `load` takes. `strategy`: a registered name, or a

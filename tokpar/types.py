@@ -17,7 +17,7 @@ _Value = TypeVar("_Value")
 
 
 class Rule(StrEnum):
-    """The three kinds of cuts that a theorem licenses (docs/glossary.md). Equal to its name.
+    """The three kinds of cuts that a theorem licenses (docs/conditions.md). Equal to its name.
 
     `PAIR`: two characters whose cut holds whatever stands around them. `STAGE`: what all stages of
     the tokenizer do at a space, or between two tokens. `EDGE`: either end of an added token."""

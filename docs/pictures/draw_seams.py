@@ -1,4 +1,4 @@
-"""Draw one seam of each strategy as an SVG, from what the strategy really does to a short text.
+"""Draw one seam of each rule and strategy as an SVG, from what the strategy does to a short text.
 
     python docs/pictures/draw_seams.py
 
@@ -13,6 +13,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from tokenizers import Tokenizer, models, pre_tokenizers
+
 import tokpar
 from tokpar.arrays import code_point_spans
 from tokpar.executors.serial_executor import SerialExecutor
@@ -20,6 +22,7 @@ from tokpar.registry import build_strategy, registry
 from tokpar.types import Chunk, Piece, Seam
 
 TEXT = "The quick brown fox, 1234567 times over: the lazy dog naps."
+STAGE_TEXT = "The quick brown fox jumped over it"
 CELL, HIGH, LEFT, TOP = 11, 24, 70, 34
 
 
@@ -31,10 +34,22 @@ class Picture:
     strategy: str
     text: str
     options: dict[str, Any]
+    tokenizer: Tokenizer | str = "default"
+
+
+def spaces_split() -> Tokenizer:
+    """A tokenizer in the shape of T5: one of its stages splits at every space."""
+    pieces = ["▁The", "▁quick", "▁brown", "▁fo", "x", "▁jump", "ed", "▁over", "▁it"]
+    own = Tokenizer(models.Unigram([("<unk>", 0.0), *((piece, -1.0) for piece in pieces)], 0))
+    stages = [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()]
+    own.pre_tokenizer = pre_tokenizers.Sequence(stages)
+    return own
 
 
 PICTURES = [
     Picture("cut", "cut", TEXT, {"chunk_chars": 24}),
+    Picture("stage", "cut", STAGE_TEXT, {"chunk_chars": 19}, spaces_split()),
+    Picture("edge", "cut", "The turn ends.<|endoftext|>  And the next.", {"chunk_chars": 20}),
     Picture("delimiter", "delimiter", TEXT, {"chunk_chars": 28, "delimiter": ","}),
     Picture("overlap", "overlap", TEXT, {"chunk_chars": 26, "overlap_chars": 14}),
     Picture("lopt", "lopt", TEXT, {"chunk_chars": 26, "overlap_chars": 14}),
@@ -50,7 +65,7 @@ def main() -> None:
 
 
 def draw(picture: Picture) -> str:
-    tokenizer, text = tokpar.load(), picture.text
+    tokenizer, text = tokpar.load(picture.tokenizer), picture.text
     splitter, merger = build_strategy(registry().strategy(picture.strategy), picture.options)
     chunks = splitter.split(text, tokenizer, 0).chunks
     rows = SerialExecutor().map([text[each.start : each.stop] for each in chunks], tokenizer, True)

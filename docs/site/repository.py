@@ -1,4 +1,5 @@
-"""The site beside the repository: proofs/ become pages, and links between files work in both.
+"""The site beside the repository: proofs/ and the READMEs of plugins/ become pages, and links
+between files work in both.
 
 mkdocs reads docs/ only, and resolves links from there. A link to a file that is no part of the site
 (source, tests) becomes its text; a link to no file at all is left, for `mkdocs build --strict` to
@@ -19,7 +20,9 @@ if TYPE_CHECKING:  # the tests run without mkdocs
 
 ROOT = Path(__file__).parents[2]
 DOCS = "docs/"
-PROOFS = ("proofs/*.md", "proofs/coq/*.md", "proofs/coq/*.v")
+PAGES = ("proofs/*.md", "proofs/coq/*.md", "proofs/coq/*.v", "plugins/*.md", "plugins/*/README.md")
+OUTSIDE = ("proofs/", "plugins/")
+"""Folders whose pages lie in the site where they lie in the repository."""
 FENCED = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 ROW = re.compile(r"^\|.*\|$", re.MULTILINE)
 CODE = re.compile(r"`[^`]+`")
@@ -27,10 +30,10 @@ LINK = re.compile(r"\[([^\]]+)\]\(([^)\s:#]+)(#[^)\s]*)?\)")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Proofs lie where docs/ would have them if it contained them: site/proofs/."""
+    """Proofs and READMEs lie where docs/ would have them if it contained them: site/proofs/."""
     from mkdocs.structure.files import File
 
-    for pattern in PROOFS:
+    for pattern in PAGES:
         for path in sorted(ROOT.glob(pattern)):
             name = path.relative_to(ROOT).as_posix()
             files.append(File.generated(config, name, abs_src_path=str(path)))
@@ -68,5 +71,5 @@ def with_plain_pipes(markdown: str) -> str:
 
 
 def in_repository(page: str) -> str:
-    """Where a page of the site lies in the repository: "guide.md" -> "docs/guide.md"."""
-    return page if page.startswith("proofs/") else DOCS + page
+    """Where a page of the site lies in the repository: "sessions.md" -> "docs/sessions.md"."""
+    return page if page.startswith(OUTSIDE) else DOCS + page

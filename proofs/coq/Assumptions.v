@@ -1,7 +1,8 @@
 (** What the main theorems assume: nothing. Compiling this file prints it; the names are those of
     the table in README.md. They are asked together: Coq goes through the standard library anew for
     each `Print Assumptions`. *)
-From Tokpar Require Import Merging Seams Vocabulary PreTokens Ids Patterns PatternPairs Tables Certificates Pairs Families WordPiece.
+From Tokpar Require Import Merging Seams Vocabulary PreTokens Ids Patterns PatternPairs Tables Certificates Pairs Families WordPiece Shortcuts.
+From Tokpar Require Import AddedTokens Edges.
 
 Definition main_theorems :=
   (@definition_1, @definition_1_end, @lemma_3, @lemma_4, @lemma_4_parts, @theorem_5, @theorem_5',
@@ -14,6 +15,11 @@ Definition main_theorems :=
    @theorem_4_8_bert, @theorem_4_8_metaspace,
    @longest_match_first, @checker_row_right, @theorem_33_words, @bert_words_cut, @kind_cut, @theorem_33_kinds,
    @theorem_33_proves, @theorem_33_accepts,
+   @search_is_leftmost_longest, @sections_add_up, @sections_may_overlap, @theorem_6_1, @theorem_6_1_pair,
+   @a_safe_computed, @theorem_6_1_needs_each_condition,
+   @theorem_29, @theorem_29_many, @edge_computed, @theorem_29_needs_each_condition,
+   @lemma_55, @lemma_55_names, @lemma_57, @lemma_57_file, @lemma_58, @theorem_61, @theorem_61_unique,
+   @theorem_61_no_rule, @all_segments, @table_exact,
    @theorem_20_gpt2,
    @theorem_20_cl100k, @theorem_20_cl100k_tiktoken, @basic_sound).
 

@@ -2,96 +2,13 @@
     of a text. These are definitions only; each is said in words beside it. *)
 From Coq Require Import List Arith Lia Bool NArith.
 From Tokpar Require Import Merging PreTokens Patterns PatternPairs Pairs Ids.
+From Tokpar Require Export AddedTokens.
 Import ListNotations.
-
-(** A text is a list of code points. *)
-Definition text : Type := list N.
 
 (** Classes of characters: first and last code points. *)
 Definition class : Type := list (N * N).
 Definition inside (l : class) (c : N) : bool :=
   existsb (fun '(low, high) => (low <=? c)%N && (c <=? high)%N) l.
-
-(** ** Added tokens *)
-
-Record added_token : Type := {
-  content : text;
-  token_id : N;
-  lstrip : bool;               (* takes the white space before it *)
-  rstrip : bool;               (* takes the white space behind it *)
-  single_word : bool           (* is dropped if a word character stands beside it *)
-}.
-
-(** What the search makes of a text: a token, or the segment between two. *)
-Inductive item : Type :=
-| Token (id : N)
-| Segment (first : bool) (G : text).   (* first: the text begins with it *)
-
-Fixpoint begins (t w : text) : bool :=
-  match t, w with
-  | [], _ => true
-  | a :: t', b :: w' => (a =? b)%N && begins t' w'
-  | _ :: _, [] => false
-  end.
-
-Fixpoint drop_while (f : N -> bool) (w : text) : text :=
-  match w with c :: w' => if f c then drop_while f w' else w | [] => [] end.
-
-Definition starts_in (f : N -> bool) (w : text) : bool :=
-  match w with c :: _ => f c | [] => false end.
-
-Section Search.
-(** White space, and word characters, as the engine knows them. *)
-Variables space word : N -> bool.
-Variable tokens : list added_token.
-
-Definition longer (t : added_token) (best : option added_token) : option added_token :=
-  match best with
-  | Some u => if length (content t) <? length (content u) then best else Some t
-  | None => Some t
-  end.
-
-(** The token with the longest content that the text begins with. *)
-Definition longest_at (w : text) : option added_token :=
-  fold_right (fun t best =>
-    match content t with
-    | [] => best
-    | _ :: _ => if begins (content t) w then longer t best else best
-    end) None tokens.
-
-Definition segment (first : bool) (open : text) : list item :=
-  match open with [] => [] | _ :: _ => [Segment first (rev open)] end.
-
-(** The search from the left. w is what is left of the text, [seen] what stands before w, read from
-    right to left; [open] is the part of it behind the last token. A step reads one character, or a
-    token. |w| steps are enough. *)
-Fixpoint search (room : nat) (first : bool) (seen open w : text) : list item :=
-  match room, w with
-  | 0, _ | _, [] => segment first open
-  | S room', c :: w' =>
-      match longest_at w with
-      | None => search room' first (c :: seen) (c :: open) w'
-      | Some t =>
-          let back := rev (content t) in
-          let rest := skipn (length (content t)) w in
-          if single_word t && (starts_in word seen || starts_in word rest)
-          then search room' first (back ++ seen) (back ++ open) rest
-          else
-            let stripped := if rstrip t then drop_while space rest else rest in
-            let taken := firstn (length rest - length stripped) rest in
-            segment first (if lstrip t then drop_while space open else open) ++
-            Token (token_id t) :: search room' false (rev taken ++ back ++ seen) [] stripped
-      end
-  end.
-
-Definition items (first : bool) (S : text) : list item := search (length S) first [] [] S.
-
-(** The ids of a text whose segments have the ids that F gives them. *)
-Definition item_ids (F : bool -> text -> list N) (i : item) : list N :=
-  match i with Token id => [id] | Segment first G => F first G end.
-Definition with_tokens (F : bool -> text -> list N) (first : bool) (S : text) : list N :=
-  flat_map (item_ids F) (items first S).
-End Search.
 
 (** ** Normalizers *)
 

@@ -1,4 +1,4 @@
-"""docs/guide.md, "When a tokenizer fails": what is refused, and what an engine gives up on."""
+"""What is refused, and what an engine gives up on (docs/troubleshooting.md)."""
 
 from __future__ import annotations
 

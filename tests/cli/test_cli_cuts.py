@@ -111,7 +111,7 @@ def test_a_text_that_the_cache_knows_whole_is_one_segment() -> None:
 
 
 class Bytes:
-    """The tokenizer of docs/guide.md: it has a name and encodes, and tells nothing."""
+    """The tokenizer of docs/plugins.md: it has a name and encodes, and tells nothing."""
 
     name = "bytes"
 

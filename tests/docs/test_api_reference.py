@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import doctest
 import importlib
-import importlib.util
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -249,59 +248,3 @@ def test_a_missing_docstring_is_found() -> None:
     source = 'a = 1\nb = 2\n"""Two."""\ndef c() -> None: ...\nclass D:\n    """D."""\n'
     found = {each.name: each.docstring for each in definitions("m", ast.parse(source))}
     assert found == {"m.a": None, "m.b": "Two.", "m.c": None, "m.D": "D."}
-
-
-# -------------------------------------------------------------------------------- links of the site
-
-
-def site_module() -> ModuleType:
-    """docs/site/repository.py, which mkdocs loads by its path, too."""
-    spec = importlib.util.spec_from_file_location(
-        "repository", ROOT / "docs" / "site" / "repository.py"
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-SOURCES = {"guide.md", "streaming.md", "hooks/mergers.md", "proofs/stream.md", "proofs/coq/Seams.v"}
-
-
-@pytest.mark.parametrize(
-    ("page", "link", "in_site"),
-    [
-        ("streaming.md", "[a](../proofs/stream.md)", "[a](proofs/stream.md)"),
-        ("streaming.md", "[a](../proofs/stream.md#words)", "[a](proofs/stream.md#words)"),
-        ("hooks/mergers.md", "[a](../../proofs/stream.md)", "[a](../proofs/stream.md)"),
-        ("proofs/stream.md", "[a](../docs/guide.md)", "[a](../guide.md)"),
-        ("proofs/stream.md", "[a](coq/Seams.v)", "[a](coq/Seams.v)"),
-        ("guide.md", "[a](streaming.md#x)", "[a](streaming.md#x)"),
-        ("guide.md", "[`a`](../LICENSE), [b](../tests/support/toy.py)", "`a`, b"),
-        ("proofs/stream.md", "[a](../tokpar/streaming.py)", "a"),
-        ("guide.md", "[a](no/such/file.md)", "[a](no/such/file.md)"),
-        ("guide.md", "[a](https://example.org/a)", "[a](https://example.org/a)"),
-        ("guide.md", "[a](#here)", "[a](#here)"),
-        ("guide.md", "```\n[a](../LICENSE)\n```\n", "```\n[a](../LICENSE)\n```\n"),
-    ],
-)
-def test_a_link_leads_to_the_same_page_in_the_site(page: str, link: str, in_site: str) -> None:
-    assert site_module().with_site_links(link, page, SOURCES) == in_site
-
-
-CODE = re.compile(r"^```(?:.*\n)*?```$|^    .*$|`[^`]+`|^<!-- -->$", re.MULTILINE)
-PAGES = sorted([*(ROOT / "docs").rglob("*.md"), *(ROOT / "proofs").rglob("*.md")])
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_no_text_of_a_page_is_taken_for_a_tag(page: Path) -> None:
-    """Of "<s>" a reader would see nothing but crossed out text; it belongs in code."""
-    prose = CODE.sub("", page.read_text(encoding="utf-8"))
-    assert re.findall(r"<[A-Za-z/!?][^>]*>?", prose) == []
-
-
-def test_code_in_tables_has_its_own_pipes() -> None:
-    plain = site_module().with_plain_pipes
-    assert plain(r"| `a\|b` | c\|d |") == r"| `a|b` | c\|d |"
-    assert plain(r"`a\|b`") == r"`a\|b`"

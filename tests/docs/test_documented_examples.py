@@ -1,4 +1,5 @@
-"""Every Python and console example of README.md and docs/ runs, in order, and prints what it shows.
+"""Every Python and console example of README.md, docs/ and the READMEs of packages with commands
+runs, in order, and prints what it shows.
 
 The Python of a page is saved as a file and run as a user runs it, with only those packages that the
 page has its reader install; pages whose Python is a plugin run in this process. Console examples
@@ -35,19 +36,10 @@ from tests.support.seams import part
 from tests.support.tekken_files import save_tekken
 from tokpar import kernel_modules
 from tokpar.cli import main
+from tokpar.hooks import NEEDED
 from tokpar.registry import Registry
 
 KINDS = {"python", "console"}
-COMMANDS = {
-    "audit.md": "corpus",
-    "bench.md": "bench",
-    "corpora.md": "corpus",
-    "diff.md": "diff",
-    "explain.md": "explain",
-    "train.md": "train",
-}
-NEEDED = {"bench.md": ("pure", "strategies"), "train.md": ("pure",)}
-"""Pages on commands that are packages of their own."""
 MEASURING = {"try"}
 """Commands whose output has times in it: pages show those of a real run."""
 FAILS = ' || echo "exit code $?"'
@@ -191,15 +183,15 @@ def save_model(folder: Path) -> None:
 def test_the_examples_of_a_page_run_in_order(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
-    if kernel_modules.CALL is None and page.name in ("README.md", "guide.md"):
+    if kernel_modules.CALL is None and page.name == "certificates.md":
         pytest.skip("they print seams at every space, of which there are fewer without the kernel")
-    if page.name == "conformance.md" or page.parent.name == "hooks":
+    if page.name == "conformance.md":
         request.getfixturevalue("few_texts")  # tests of the kit look at the parts with all of them
     # a page may register plugins, and those that are installed here may have the same names
     installed: list[EntryPoint] = []
-    wing = "conformance" if runs_here(page) else COMMANDS.get(page.name)
-    wings = [*NEEDED.get(page.name, ()), *([] if wing is None else [wing])]
-    for plugin in [ROOT / "plugins" / f"tokpar-{name}" for name in wings]:
+    wing = wing_of(page)
+    needed = () if wing is None else (*NEEDED.get(f"tokpar-{wing}", ()), f"tokpar-{wing}")
+    for plugin in [ROOT / "plugins" / name for name in needed]:
         monkeypatch.syspath_prepend(plugin / "src")
         monkeypatch.setenv("PYTHONPATH", str(plugin / "src"), prepend=os.pathsep)
         installed += installed_by((plugin / "pyproject.toml").read_text("utf-8"), tmp_path)
@@ -210,7 +202,7 @@ def test_the_examples_of_a_page_run_in_order(
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     text = page.read_text(encoding="utf-8")
-    if '"my-model"' in text:
+    if "my-model" in text:
         save_model(tmp_path / "my-model")
     if '"my-kimi"' in text:
         save_remote_code(tmp_path, monkeypatch)
@@ -242,10 +234,20 @@ def test_the_examples_of_a_page_run_in_order(
                     let_go_on(program)
 
 
+def wing_of(page: Path) -> str | None:
+    """The package of its own whose command the page is about."""
+    if runs_here(page):
+        return "conformance"
+    if page.name == "corpora.md":
+        return "corpus"
+    own = page.parent.parent.name == "plugins"
+    return page.parent.name.removeprefix("tokpar-") if own else None
+
+
 def runs_here(page: Path) -> bool:
-    """True for pages that have their reader write a module, piece by piece, and for the page whose
+    """True for the page that has its reader write a module, piece by piece, and for the page whose
     checks take few texts in this process only (`few_texts`)."""
-    return page.name in ("plugins.md", "conformance.md") or page.parent.name == "hooks"
+    return page.name in ("plugins.md", "conformance.md")
 
 
 def pyproject_of(page: Path) -> str:
@@ -300,7 +302,7 @@ FOLDERS = {".": ROOT} | {f"./plugins/{path.name}": path for path in ROOT.glob("p
 
 @pytest.mark.parametrize(
     "page",
-    [*PAGES, *ROOT.glob("plugins/**/README.md")],
+    sorted({*PAGES, *ROOT.glob("plugins/**/README.md")}),
     ids=lambda page: str(page.relative_to(ROOT)),
 )
 def test_an_install_line_brings_each_package_of_this_project_that_it_needs(page: Path) -> None:

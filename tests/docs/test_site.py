@@ -1,73 +1,45 @@
-"""The pages of the site: few in the navigation, and a way from the first page to each of them."""
+"""The pages of the site: eighteen and two that are generated, and every link leads somewhere."""
 
 from __future__ import annotations
 
-import posixpath
+import importlib.util
 import re
-from fnmatch import fnmatch
+from pathlib import Path
+from types import ModuleType
+
+import pytest
 
 from tests.support.paths import ROOT
 from tokpar.types import Rule
 
 CONFIG = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-LINK = re.compile(r"\]\(([^)\s:#]+\.md)(?:#[^)\s]*)?\)")
+GROUPS = ["Replace", "Do", "Trust", "Extend", "Look up"]
+GENERATED = {"commands.md", "api/index.md"}
+MOST_WORDS = 2800
+"""Of a page that somebody wrote; the longest are data: benchmarks, findings."""
+LINK = re.compile(r"\]\(([^)\s:#]*)(?:#([^)\s]*))?\)")
+CODE = re.compile(r"^```(?:.*\n)*?```$|^    .*$|`[^`\n]+`", re.MULTILINE)
+SITE = sorted(
+    path
+    for folder in ("docs/**/*.md", "proofs/**/*.md", "plugins/*.md", "plugins/*/README.md")
+    for path in ROOT.glob(folder)
+)
+PAGES = sorted([*SITE, *ROOT.glob("*.md")])
 
 
-def sources() -> dict[str, str]:
-    """The pages by their paths in the repository."""
-    paths = [*(ROOT / "docs").rglob("*.md"), *(ROOT / "proofs").rglob("*.md")]
-    return {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in paths}
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
 
 
 def navigation() -> list[str]:
-    """The pages of the navigation, in order, by their paths in the repository."""
     part = CONFIG[CONFIG.index("\nnav:\n") : CONFIG.index("\nnot_in_nav:")]
-    found = re.findall(r"(\S+\.md)$", part, re.MULTILINE)
-    return [page if page.startswith("proofs/") else f"docs/{page}" for page in found]
+    return re.findall(r"(\S+\.md)$", part, re.MULTILINE)
 
 
-def left_out() -> list[str]:
-    """The patterns of pages that need not be in the navigation."""
-    return re.findall(r"^  (/\S+)$", CONFIG[CONFIG.index("\nnot_in_nav:") :], re.MULTILINE)
-
-
-def links(page: str, text: str) -> set[str]:
-    folder = posixpath.dirname(page)
-    return {posixpath.normpath(posixpath.join(folder, link)) for link in LINK.findall(text)}
-
-
-def test_the_navigation_has_two_groups_and_at_most_25_pages() -> None:
-    pages = navigation()
-    assert 20 <= len(pages) == len(set(pages)) <= 25
-    groups = re.findall(r"^  - (\w+):$", CONFIG[CONFIG.index("\nnav:\n") :], re.MULTILINE)
-    assert groups == ["Users", "Theory"]
-
-
-def test_each_page_is_in_the_navigation_or_said_not_to_be() -> None:
-    pages, patterns = sources(), left_out()
-    listed = set(navigation())
-    assert listed <= set(pages)
-    for page in set(pages) - listed:
-        site = "/" + page.removeprefix("docs/")
-        assert any(fnmatch(site, pattern) for pattern in patterns), page
-    for pattern in patterns:
-        assert any(fnmatch("/" + page.removeprefix("docs/"), pattern) for page in pages), pattern
-
-
-def test_a_way_of_links_leads_from_the_first_page_to_each_other() -> None:
-    pages = sources()
-    seen, todo = {"docs/index.md"}, ["docs/index.md"]
-    while todo:
-        page = todo.pop()
-        new = (links(page, pages[page]) & set(pages)) - seen
-        seen |= new
-        todo += new
-    assert set(pages) - seen == set()
-
-
-def test_no_page_has_a_comment() -> None:
-    for page, text in sources().items():
-        assert re.findall(r"^ *<!--.*", text, re.MULTILINE) == [], page
+def links(page: Path) -> list[tuple[Path, str]]:
+    """The file and the anchor of each link of a page; code has none."""
+    found = LINK.findall(CODE.sub("", page.read_text(encoding="utf-8")))
+    return [((page.parent / path).resolve() if path else page, anchor) for path, anchor in found]
 
 
 def slug(heading: str) -> str:
@@ -75,18 +47,101 @@ def slug(heading: str) -> str:
     return re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-")
 
 
-def test_each_link_of_the_readme_leads_somewhere() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    found = re.findall(r"\]\(([^)\s:#]+)(?:#([^)\s]*))?\)", text)
-    assert len(found) > 20
-    for path, anchor in found:
-        target = ROOT / path
-        assert target.exists(), path
-        if anchor:
+def test_the_navigation_has_eighteen_pages_and_two_that_are_generated() -> None:
+    pages = navigation()
+    assert len(pages) == len(set(pages)) == 18 + len(GENERATED)
+    assert set(pages) >= GENERATED
+    part = CONFIG[CONFIG.index("\nnav:\n") :]
+    assert re.findall(r"^  - ([^:]+):$", part, re.MULTILINE) == GROUPS
+
+
+def test_no_page_of_the_navigation_is_long() -> None:
+    words = {page: len((ROOT / "docs" / page).read_text("utf-8").split()) for page in navigation()}
+    assert {page: count for page, count in words.items() if count > MOST_WORDS} == {
+        page: words[page] for page in GENERATED if words[page] > MOST_WORDS
+    }
+    assert sum(count for page, count in words.items() if page not in GENERATED) < 23_000
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_each_link_leads_somewhere(page: Path) -> None:
+    for target, anchor in links(page):
+        assert target.exists(), target
+        if anchor and target.suffix == ".md":
             headings = re.findall(r"^#+ (.*)$", target.read_text(encoding="utf-8"), re.MULTILINE)
-            assert anchor in map(slug, headings), f"{path}#{anchor}"
+            assert anchor in map(slug, headings), f"{target}#{anchor}"
+
+
+def test_a_way_of_links_leads_from_the_first_page_to_each_other() -> None:
+    seen, todo = {ROOT / "docs" / "index.md"}, [ROOT / "docs" / "index.md"]
+    while todo:
+        new = ({target for target, _ in links(todo.pop())} & set(SITE)) - seen
+        seen |= new
+        todo += new
+    assert sorted(set(SITE) - seen) == []
+
+
+@pytest.mark.parametrize("page", SITE, ids=name_of)
+def test_no_text_of_a_page_is_taken_for_a_tag(page: Path) -> None:
+    """Of "<s>" a reader would see nothing but crossed out text; it belongs in code."""
+    prose = CODE.sub("", page.read_text(encoding="utf-8"))
+    assert re.findall(r"<[A-Za-z/!?][^>]*>?", prose) == []
 
 
 def test_the_glossary_has_each_rule() -> None:
-    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^\| ([A-Z]+) \|", text, re.MULTILINE)) == {*Rule}
+
+
+# -------------------------------------------------------------------------------- links of the site
+
+
+@pytest.fixture(scope="module")
+def site() -> ModuleType:
+    """docs/site/repository.py, which mkdocs loads by its path, too."""
+    path = ROOT / "docs" / "site" / "repository.py"
+    spec = importlib.util.spec_from_file_location("repository", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+SOURCES = {"sessions.md", "streaming.md", "api/hooks.md", "proofs/stream.md", "proofs/coq/Seams.v"}
+SOURCES |= {"plugins/tokpar-diff/README.md"}
+
+
+@pytest.mark.parametrize(
+    ("page", "link", "in_site"),
+    [
+        ("streaming.md", "[a](../proofs/stream.md#words)", "[a](proofs/stream.md#words)"),
+        ("api/hooks.md", "[a](../../proofs/stream.md)", "[a](../proofs/stream.md)"),
+        ("proofs/stream.md", "[a](../docs/sessions.md)", "[a](../sessions.md)"),
+        ("proofs/stream.md", "[a](coq/Seams.v)", "[a](coq/Seams.v)"),
+        (
+            "plugins/tokpar-diff/README.md",
+            "[a](../../docs/sessions.md)",
+            "[a](../../sessions.md)",
+        ),
+        (
+            "sessions.md",
+            "[a](../plugins/tokpar-diff/README.md)",
+            "[a](plugins/tokpar-diff/README.md)",
+        ),
+        ("sessions.md", "[a](streaming.md#x)", "[a](streaming.md#x)"),
+        ("sessions.md", "[`a`](../LICENSE), [b](../tests/support/toy.py)", "`a`, b"),
+        ("sessions.md", "[a](no/such/file.md)", "[a](no/such/file.md)"),
+        ("sessions.md", "[a](https://example.org/a)", "[a](https://example.org/a)"),
+        ("sessions.md", "```\n[a](../LICENSE)\n```\n", "```\n[a](../LICENSE)\n```\n"),
+    ],
+)
+def test_a_link_leads_to_the_same_page_in_the_site(
+    site: ModuleType, page: str, link: str, in_site: str
+) -> None:
+    assert site.with_site_links(link, page, SOURCES) == in_site
+
+
+def test_code_in_tables_has_its_own_pipes(site: ModuleType) -> None:
+    assert site.with_plain_pipes(r"| `a\|b` | c\|d |") == r"| `a|b` | c\|d |"
+    assert site.with_plain_pipes(r"`a\|b`") == r"`a\|b`"

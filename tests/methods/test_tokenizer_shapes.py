@@ -46,7 +46,7 @@ NEAR = (
 
 @cache
 def learned_from() -> tuple[str, ...]:
-    pages = [ROOT / "README.md", ROOT / "docs" / "guide.md"]
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
     return (*(page.read_text(encoding="utf-8") for page in pages), *hostile_texts(), *NEAR * 5)
 
 

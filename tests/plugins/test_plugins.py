@@ -34,7 +34,6 @@ OF_TOKPAR = [path for path in PLUGINS if path.name not in FOR_SERVERS and path !
 WINGS = tomllib.loads((ROOT / "plugins" / "wings.toml").read_text(encoding="utf-8"))
 OF_PARTS = [path for path in OF_TOKPAR if path.name not in WINGS]
 """One module each."""
-HOOK_PAGES = sorted((ROOT / "docs" / "hooks").glob("*.md"))
 TUTORIAL = ROOT / "docs" / "plugins.md"
 MOST_LINES = 10
 MOST_ABILITIES = 8
@@ -89,13 +88,12 @@ def test_a_plugin_of_parts_is_one_module(plugin: Path) -> None:
     assert len(modules_of(plugin)) == 1
 
 
-@pytest.mark.parametrize("page", [TUTORIAL, *HOOK_PAGES], ids=lambda page: page.stem)
-def test_the_pages_for_authors_import_from_doors(page: Path) -> None:
+def test_the_page_for_authors_imports_from_doors() -> None:
     doors = {
         "tokpar.plugin",
         *(f"tokpar.plugin.{name}" for name in ("merge", "split", "tokenizer")),
     }
-    assert set(imports_of_tokpar(fenced(page))) <= {"tokpar"} | doors
+    assert set(imports_of_tokpar(fenced(TUTORIAL))) <= {"tokpar"} | doors
 
 
 @pytest.mark.parametrize("plugin", PLUGINS, ids=lambda plugin: plugin.name)
@@ -268,12 +266,9 @@ def fenced(page: Path) -> str:
     return "\n".join(re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
 
 
-def test_there_is_a_page_for_each_hook() -> None:
-    assert {page.stem for page in HOOK_PAGES} == {
-        hook.removeprefix("tokpar_") for hook in hooks.OFFERS
-    }
-    for page in HOOK_PAGES:
-        assert page.read_text(encoding="utf-8").startswith(f"# The hook tokpar_{page.stem}\n")
+def test_the_page_has_a_row_for_each_hook() -> None:
+    rows = re.findall(r"^\| `(tokpar_\w+)` \|", TUTORIAL.read_text("utf-8"), re.MULTILINE)
+    assert sorted(rows) == sorted(hooks.OFFERS)
 
 
 def protocols() -> list[str]:
@@ -284,36 +279,15 @@ def protocols() -> list[str]:
 
 
 def test_there_are_few_abilities_and_one_table_tells_what_each_is_for() -> None:
-    page = ROOT / "docs" / "hooks" / "tokenizers.md"
-    rows = re.findall(r"^\| `(\w+)`:", page.read_text(encoding="utf-8"), re.MULTILINE)
+    rows = re.findall(r"^\| `(\w+)`:", TUTORIAL.read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(rows) == sorted(protocols())
     assert len(rows) <= MOST_ABILITIES
 
 
-def test_the_pages_name_every_ability_and_every_optional_member() -> None:
-    pages = "\n".join(page.read_text(encoding="utf-8") for page in HOOK_PAGES)
+def test_the_page_names_every_optional_member() -> None:
+    page = TUTORIAL.read_text(encoding="utf-8")
     parts = (TokenizerAdapter, Splitter, Executor, Merger)
     members = ["encode_whole", "licence", "look_up", "without_cache", "matches_spans", "mend"]
     documented = " ".join(str(part.__doc__) for part in parts)
     assert [name for name in members if f"`{name}" not in documented] == []
-    missing = [name for name in [*protocols(), *members] if not re.search(rf"`{name}\b", pages)]
-    assert missing == []
-
-
-def test_the_parts_shown_in_the_pages_are_those_of_the_example() -> None:
-    path = ROOT / "plugins" / "tokpar-example" / "src" / "tokpar_example" / "__init__.py"
-    own = {part.name: part for part in definitions(path.read_text(encoding="utf-8"))}
-    shown = {
-        part.name: part
-        for page in HOOK_PAGES
-        for part in definitions(fenced(page))
-        if part.name in ("Letters", "load", "PoolExecutor", "LineSplitter", "EdgeMerger")
-    }
-    assert len(shown) == 5
-    for name, part in shown.items():
-        assert ast.unparse(part).replace("'", "") == ast.unparse(own[name]).replace("'", ""), name
-
-
-def definitions(source: str) -> list[ast.ClassDef | ast.FunctionDef]:
-    kinds = (ast.ClassDef, ast.FunctionDef)
-    return [each for each in ast.parse(source).body if isinstance(each, kinds)]
+    assert [name for name in members if not re.search(rf"[`.]{name}\b", page)] == []

@@ -20,15 +20,15 @@ HEAD = """# Commands and variables
 
 Everything that `tokpar` takes in a shell, as its `--help` says it. Texts are files, `-` for
 standard input, or `--text`. Exit codes: 0 done; 1 not lossless, a check failed, or one of several
-files cannot be used; 2 the arguments or files cannot be used; 130 interrupted by Ctrl-C. The
-[guide](guide.md#the-command-line) has examples.
+files cannot be used; 2 the arguments or files cannot be used; 130 interrupted by Ctrl-C.
 """
 ELSEWHERE = """
-`tokpar bench` and `tokpar tokentree` come with the package [tokpar-bench](bench.md), `tokpar
-conform` with [tokpar-conformance](conformance.md), `tokpar corpus` with
-[tokpar-corpus](corpora.md), `tokpar diff` with [tokpar-diff](diff.md), `tokpar explain` with
-[tokpar-explain](explain.md), `tokpar train` with [tokpar-train](train.md). Plugins add
-[commands of their own](hooks/commands.md).
+Of packages of their own: `tokpar bench` and `tokpar tokentree`
+([tokpar-bench](../plugins/tokpar-bench/README.md)), `tokpar conform`
+([conformance](conformance.md)), `tokpar corpus` ([corpora](corpora.md)), `tokpar diff`
+([tokpar-diff](../plugins/tokpar-diff/README.md)),
+`tokpar explain` ([tokpar-explain](../plugins/tokpar-explain/README.md)), `tokpar train`
+([tokpar-train](../plugins/tokpar-train/README.md)). Plugins add [commands](plugins.md#the-hooks).
 """
 VARIABLES_HEAD = """
 ## Environment variables

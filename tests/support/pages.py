@@ -8,7 +8,16 @@ from pathlib import Path
 
 from tests.support.paths import ROOT
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+WINGS = [
+    ROOT / "plugins" / f"tokpar-{name}"
+    for name in ("bench", "diff", "explain", "pure", "strategies", "train")
+]
+"""Packages whose README is their page; tokpar-incremental runs its own."""
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *(wing / "README.md" for wing in WINGS),
+]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 

@@ -1,7 +1,7 @@
 """What is read of a caller's tokenizer: its vocabulary once, when it is loaded, and the look, which
 notices that somebody changed it.
 
-The look takes some 10 microseconds, whatever was added. docs/guide.md names what it cannot see."""
+The look takes some 10 microseconds. docs/long-text.md names what it cannot see."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""README.md of tokpar-pure: its examples run, and name all that the package has."""
+"""README.md of tokpar-pure names all that the package has."""
 
 from __future__ import annotations
 
@@ -7,14 +7,10 @@ import inspect
 import pkgutil
 import re
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
-import pytest
 import tokpar_pure
 from tokpar_pure import decoders, normalizers, pretokenize
 
-from tests.support.pages import blocks
 from tests.support.paths import ROOT
 
 README = ROOT / "plugins" / "tokpar-pure" / "README.md"
@@ -45,12 +41,3 @@ def test_the_readme_names_every_class_reader_and_kind() -> None:
     code = " ".join(re.findall(r"^```python$.*?^```$|`[^`\n]+`", page, re.DOTALL | re.MULTILINE))
     wanted = {*public_names(), *kinds_read()}
     assert sorted(wanted - set(re.findall(r"\w+", code))) == []
-
-
-def test_the_examples_of_the_readme_run_in_order(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {}
-    for block in blocks(README):
-        exec(block.body, names)

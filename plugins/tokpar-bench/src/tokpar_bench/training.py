@@ -34,7 +34,7 @@ def training(subject: Subject, datasets: Sequence[Dataset], most: int) -> Experi
         return Experiment(runs.jobs, runs.rows)
     detail = (
         f"{len(text):,} code points, one worker, equal merges. No figure is published; "
-        "docs/train.md has 50 MB and the article's way."
+        "the README of tokpar-train has 50 MB and the way of the article."
     )
     for size in VOCABULARIES:
         timed = [processor_time(each) for each in _trainers(text, size)]
