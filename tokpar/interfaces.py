@@ -27,7 +27,8 @@ class TokenizerAdapter(Protocol):
     post-processing, which short texts take."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name in reports and errors."""
 
     def encode(self, text: str) -> IdArray:
         """Returns the serial ids of `text` before special tokens, truncation and padding.

@@ -15,8 +15,7 @@ from tokpar.errors import EngineError, MismatchError, WorkerError
 from tokpar.foreign_parts import wrong_look_up
 from tokpar.joining import Watch, Work
 from tokpar.plan import Plan, serial_report
-from tokpar.refused_texts import check_texts, name_text
-from tokpar.results import NO_ROWS, Result, batch_of_one, encode_in_one_call
+from tokpar.results import NO_ROWS, Result, batch_of_one, check_texts, encode_in_one_call, name_text
 from tokpar.types import Chunk, Rows
 
 

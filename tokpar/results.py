@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from tokpar.adapter_parts import inserted_ids, own_call_of
 from tokpar.arrays import IdArray, SpanArray, frozen_ids, lengths_of
 from tokpar.encoding import Batch, Clock, Encoding
+from tokpar.errors import EngineError
 from tokpar.executors.serial_executor import engine_error
-from tokpar.foreign_errors import raise_foreign
+from tokpar.foreign_errors import is_foreign, raise_foreign
 from tokpar.interfaces import PostProcesses, TokenizerAdapter
 from tokpar.joining import seams_of_wholes
 from tokpar.plan import Plan
@@ -260,3 +261,36 @@ def batch_of_one(encoding: Encoding) -> Batch:
 
 def _spans_of_one(encoding: Encoding, code_points: bool) -> SpanArray:
     return encoding.char_spans if code_points else encoding.spans
+
+
+def check_texts(texts: Sequence[str], plan: Plan, long: Sequence[int]) -> None:
+    """Raise the error that the tokenizer's own call raises for the first text that it refuses.
+
+    `long`: the numbers of the texts that may be cut."""
+    traits = plan.traits
+    checked = long
+    if traits.forbidden:
+        from tokpar.cache.utf8_texts import to_check  # importing tokpar does without it
+
+        checked = to_check(texts, traits.forbidden, long)
+    if checked and traits.check_text is not None:
+        row = 0
+        try:
+            for row in checked:
+                traits.check_text(texts[row])
+        except Exception as error:
+            name_text(error, row, texts)
+            raise
+
+
+def name_text(error: Exception, row: int, texts: Sequence[str]) -> None:
+    """Add the number of the text to the message of an engine's `error`, if there are several
+    texts."""
+    if len(texts) == 1 or is_foreign(error):
+        return
+    if isinstance(error, UnicodeError) and hasattr(error, "reason"):
+        error.reason = f"{error.reason}, in text {row} of the batch"
+    elif error.args and isinstance(error.args[0], str):
+        error.args = (f"text {row} of the batch: {error.args[0]}", *error.args[1:])
+    if isinstance(error, EngineError):
+        error.row = row

@@ -44,7 +44,7 @@ from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths
 from tokpar.facts.hf_vocabulary import bytes_of_token
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.files.format_upgrade import as_format_one
-from tokpar.files.inserted_ids import InsertedIds
+from tokpar.files.json_parts import InsertedIds
 from tokpar.interfaces import Locates
 from tokpar.limits import CACHE_BYTES
 from tokpar.patterns.known_pattern import shipped_pattern

@@ -76,3 +76,59 @@ def choice(
         if word == value:
             return word
     raise FileFormatError(f"{where}: {key} = {value!r} is not supported here, only {choices}")
+
+
+InsertedIds = tuple[tuple[int, ...], tuple[int, ...]]
+"""The ids before a text, and the ids after it."""
+
+
+def read_around(config: Json | None) -> InsertedIds:
+    """Returns the ids that a "post_processor" puts before and after a text. Raises FileFormatError
+    for a post-processor that does anything else."""
+    every = stages(config, "post-processor", "processors")
+    found = [stage for stage in every if kind(stage) != "ByteLevel"]
+    if not found:
+        return (), ()
+    where = f"post-processor {' + '.join(map(kind, found))}"
+    if len(found) > 1:
+        raise FileFormatError(f"{where}: only one may insert tokens here")
+    [stage] = found
+    if kind(stage) in ("BertProcessing", "RobertaProcessing"):
+        return _second(stage, "cls", where), _second(stage, "sep", where)
+    if kind(stage) == "TemplateProcessing":
+        return _template(stage, where)
+    raise FileFormatError(f"{where} is not supported here")
+
+
+def _second(stage: Json, key: str, where: str) -> tuple[int]:
+    match stage.get(key):
+        case [str(), int(id_)]:
+            return (id_,)
+    raise FileFormatError(f"{where}: expected a token and its id as {key}")
+
+
+def _template(stage: Json, where: str) -> InsertedIds:
+    pieces = stage.get("single")
+    if not isinstance(pieces, list):
+        raise FileFormatError(f"{where}: expected a list as single")
+    before: list[int] = []
+    after: list[int] | None = None
+    for piece in pieces:
+        match piece:
+            case {"Sequence": {"id": "A"}} if after is None:
+                after = []
+            case {"SpecialToken": {"id": str(name)}}:
+                (before if after is None else after).extend(_special_ids(stage, name, where))
+            case other:
+                raise FileFormatError(f"{where}: {other!r} is not supported in its template here")
+    if after is None:
+        raise FileFormatError(f"{where}: the text is not in its template")
+    return tuple(before), tuple(after)
+
+
+def _special_ids(stage: Json, name: str, where: str) -> list[int]:
+    tokens = stage.get("special_tokens")
+    match tokens.get(name) if isinstance(tokens, Mapping) else None:
+        case {"ids": [*ids]} if all(type(id_) is int for id_ in ids):
+            return ids
+    raise FileFormatError(f"{where}: {name!r} is no special token of it")

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tokpar.errors import FileFormatError
-from tokpar.files.inserted_ids import read_around
-from tokpar.files.json_parts import Json, choice, number
+from tokpar.files.json_parts import Json, choice, number, read_around
 
 Ids = list[int]
 SIDES = ("Right", "Left")
