@@ -289,8 +289,7 @@ class Facts:
     longest_token: int = 0
     """The length of the longest token in UTF-8 bytes."""
     unprovable: str | None = None
-    """Why only the edges of added tokens can be licensed as seams (rule EDGE). None if other seams
-    can be licensed too."""
+    """Why only the edges of added tokens can be licensed as seams (rule EDGE), or None."""
     added_token_cuts_refused: str | None = "nothing is known of how it finds added tokens"
     """Why the edges of added tokens are not certified cuts (rule EDGE). None if the engine matches
     added tokens first and runs the other stages on each segment between two added tokens."""
@@ -344,8 +343,7 @@ class Report:
     (split, tokenize, match, merge, convert). `serial_regions`: [start, stop), code points, of the
     regions without a certified cut. `agreement`: see `EngineTraits`. `cache`: the counters of the
     segment cache over all texts so far (`SegmentCache.counters`); empty if the text did not reach a
-    cache. `trust`: the untrusted parts of the text and the control tokens, if the caller named
-    parts."""
+    cache. `trust`: the untrusted parts and the control tokens, if the caller named parts."""
 
     strategy: str
     plan: str = "serial"

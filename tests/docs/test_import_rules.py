@@ -220,6 +220,11 @@ def test_a_planted_circle_is_found_also_where_it_is_closed_by_a_function() -> No
     assert {"tokpar.errors", "tokpar.encoder"} <= circles(planted)
 
 
+def test_what_a_newcomer_reads_first_is_short() -> None:
+    first = ("pipeline.py", "types.py", "interfaces.py")
+    assert sum(len((PACKAGE / name).read_text("utf-8").splitlines()) for name in first) <= 700
+
+
 def test_no_two_files_share_a_name() -> None:
     """The doors of plugins, which hold no code, have the names of what they are for."""
     files = [path for path in modules() if path.parent != PACKAGE / "plugin"]

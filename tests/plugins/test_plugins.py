@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 
@@ -273,9 +272,12 @@ def test_the_page_has_a_row_for_each_hook() -> None:
 
 def protocols() -> list[str]:
     """The abilities, by the names of their protocols."""
-    classes: dict[str, Any] = dict(inspect.getmembers(interfaces, inspect.isclass))
-    own = [each for each in classes.values() if each.__module__ == interfaces.__name__]
-    return [each.__name__ for each in own if getattr(each, "_is_runtime_protocol", False)]
+    return [
+        name
+        for module in (interfaces, adapter_parts)
+        for name, each in inspect.getmembers(module, inspect.isclass)
+        if each.__module__ == module.__name__ and getattr(each, "_is_runtime_protocol", False)
+    ]
 
 
 def test_there_are_few_abilities_and_one_table_tells_what_each_is_for() -> None:
