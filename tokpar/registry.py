@@ -186,7 +186,7 @@ class Registry:
         if (kind, name) in self._disputes:
             raise PluginError(self._disputes[kind, name])
         advice = [self.failed_plugins(), self.advice_on_parts(name) if kind == "strategy" else ""]
-        if kind in ("strategy", "splitter", "merger") and name in PARTS_ELSEWHERE:
+        if name in PARTS_ELSEWHERE and not self.kinds_of(name):
             advice.append(f"{name!r} comes with tokpar-strategies: {install('tokpar-strategies')}")
         raise UnknownNameError(kind, name, table, "; ".join(filter(None, advice)))
 

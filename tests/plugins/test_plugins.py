@@ -20,7 +20,7 @@ import pytest
 import tokpar
 import tokpar.registry as registry_module
 from tests.support.paths import ROOT
-from tokpar import hooks, interfaces
+from tokpar import adapter_parts, hooks, interfaces
 from tokpar.cli import main
 from tokpar.interfaces import Executor, Merger, Splitter, TokenizerAdapter
 

@@ -543,3 +543,9 @@ def test_an_interrupt_while_a_plugin_is_loaded_is_raised() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         Registry.load([]).register(Interrupted())
+
+
+def test_a_strategy_of_another_package_is_named_with_the_command_that_installs_it() -> None:
+    for find in (loaded().strategy, loaded().splitter_kind):
+        with pytest.raises(UnknownNameError, match=r"'blocks' comes with tokpar-strategies: pip "):
+            find("blocks")
