@@ -78,12 +78,10 @@ class DecodingParts:
 
     `token_of`: the token of an id as `decoder` reads it; None for an id that `decode` leaves out;
     raises LookupError where `decode` raises. `in_bytes`: tokens are bytes, and the text is all
-    bytes as UTF-8 with U+FFFD; else `decoder` is the "decoder" of a ``tokenizer.json``.
-    `replacements`: what is replaced in the whole text afterwards, in order. `longest_token`: code
-    points of the longest token. `decode`: the tokenizer's own call for all ids. `id_count`: ids
-    from 0 on, of which most are tokens. `replace_regex`: (regex, content) -> what the engine's own
-    Replace makes of one token; None: a Replace by a regex is refused. `state`: compared with ==;
-    other parts have another."""
+    bytes as UTF-8 with U+FFFD; else `decoder` is the "decoder" of a ``tokenizer.json``, or
+    {"type": "unknown"}. `replacements`: what is replaced in the whole text afterwards, in order.
+    `decode`: the tokenizer's own call for all ids. `id_count`: ids from 0 on, of which most are
+    tokens. `state`: compared with ==; other parts have another."""
 
     token_of: Callable[[int], str | bytes | None]
     decode: Callable[[Sequence[int]], str]
@@ -91,8 +89,6 @@ class DecodingParts:
     in_bytes: bool = False
     decoder: Mapping[str, Any] | None = None
     replacements: tuple[tuple[str, str], ...] = ()
-    longest_token: Callable[[], int] = lambda: 0
-    replace_regex: Callable[[str, str], Callable[[str], str]] | None = None
     state: object = None
 
 

@@ -491,7 +491,8 @@ class Encoder:
         All texts of the stream together are the text of the tokenizer's own `decode` for all ids.
         `prefill`: ids before the stream, such as the prompt: `decode(prefill)` is not returned, but
         the text of the later ids is as it is after these. `skip_special_tokens`: as in `decode` of
-        the tokenizer. Raises OptionError if some later id may change text without bound."""
+        the tokenizer. A decoder whose shape is not known gives all text at the end. Raises
+        OptionError for a tokenizer that cannot decode."""
         from tokpar.decoding.streams import DecodeStream
 
         return DecodeStream(self._decode_table(skip_special_tokens), prefill)

@@ -85,6 +85,9 @@ Definition stop_with (S : text) (s : nat) (t : added_token) : nat :=
 (** A part of a text: a token, or a section between two tokens. *)
 Definition part : Type := option added_token * nat * nat.
 Definition section (a b : nat) : list part := if a <? b then [(None, a, b)] else [].
+(** The white space before a token may have been stripped together with the whole token. The engine
+    drops a part that is empty (and panics if a would be greater than b). *)
+Definition token_part (t : added_token) (a b : nat) : list part := if a =? b then [] else [(Some t, a, b)].
 
 Fixpoint parts_until (S : text) (from : nat) (ms : list (nat * added_token)) : list part :=
   match ms with
@@ -92,7 +95,8 @@ Fixpoint parts_until (S : text) (from : nat) (ms : list (nat * added_token)) : l
   | (s, t) :: ms' =>
       if dropped S s t then parts_until S from ms'
       else section from (start_with S from s t) ++
-           (Some t, start_with S from s t, stop_with S s t) :: parts_until S (stop_with S s t) ms'
+           token_part t (start_with S from s t) (stop_with S s t) ++
+           parts_until S (stop_with S s t) ms'
   end.
 Fixpoint end_of (S : text) (from : nat) (ms : list (nat * added_token)) : nat :=
   match ms with
@@ -457,15 +461,18 @@ Lemma ids_app first S ps qs :
   ids_of_parts first S (ps ++ qs) = ids_of_parts first S ps ++ ids_of_parts first S qs.
 Proof. unfold ids_of_parts. now rewrite map_app, concat_app. Qed.
 
-Lemma ids_cons first S q qs :
-  ids_of_parts first S (q :: qs) = part_ids first S q ++ ids_of_parts first S qs.
-Proof. reflexivity. Qed.
-
 Lemma ids_section first S a b : a <= b ->
   ids_of_parts first S (section a b) = if a <? b then rest (first && (a =? 0)) (slice S a b) else [].
 Proof.
   intros le. unfold section. destruct (a <? b); [|easy]. unfold ids_of_parts. simpl. apply app_nil_r.
 Qed.
+
+Lemma ids_token first S t a b :
+  ids_of_parts first S (token_part t a b) = if a =? b then [] else [token_id t].
+Proof. unfold token_part. now destruct (a =? b). Qed.
+
+Lemma eqb_shifted k a b : (k + a =? k + b) = (a =? b).
+Proof. apply eq_true_iff_eq. rewrite !Nat.eqb_eq. lia. Qed.
 
 Lemma slice_left (X Y : text) a b : b <= length X -> slice (X ++ Y) a b = slice X a b.
 Proof.
@@ -500,7 +507,7 @@ Proof.
   pose proof (occurs_inside _ _ _ o) as inside. simpl. rewrite dropped_left by easy.
   destruct (dropped L s t); [now apply IH|]. rewrite start_left, stop_left by (easy || lia).
   destruct (IH (stop_with L s t)) as (e1 & e2 & e3); [apply stop_le, o|easy|].
-  split; [|easy]. rewrite !ids_app, !ids_cons, e1. f_equal.
+  split; [|easy]. rewrite !ids_app, e1, !ids_token. f_equal.
   pose proof (start_le L from s t le ltac:(lia)).
   unfold section. destruct (from <? start_with L from s t); [|easy].
   unfold ids_of_parts. simpl. now rewrite slice_left.
@@ -523,12 +530,13 @@ Proof.
   - destruct (h s t (or_introl eq_refl)) as [i o]. apply found_tail in h.
     simpl. rewrite dropped_right by easy. destruct (dropped R s t); [now apply IH|].
     rewrite stop_right. specialize (IH (stop_with R s t) (proj1 (stop_le _ _ _ o)) h).
-    unfold parts_from in IH. rewrite <- !app_assoc. simpl.
-    rewrite !(ids_app _ _ (section _ _)), !ids_cons, IH. f_equal.
+    unfold parts_from in IH. rewrite <- !app_assoc.
+    rewrite !(ids_app _ _ (section _ _)), !(ids_app _ _ (token_part _ _ _)), !ids_token, IH.
     replace (start_with (L ++ R) (length L + from) (length L + s) t)
-      with (length L + start_with R from s t); [now apply sec|].
-    pose proof (start_right 0 s t i o ltac:(lia)) as e. unfold start_with in *.
-    destruct (lstrip t); [|easy]. lia.
+      with (length L + start_with R from s t).
+    + rewrite eqb_shifted. f_equal. now apply sec.
+    + pose proof (start_right 0 s t i o ltac:(lia)) as e. unfold start_with in *.
+      destruct (lstrip t); [|easy]. lia.
 Qed.
 
 (** Where the section that begins at [from] ends. *)
@@ -573,10 +581,10 @@ Proof.
     + intros lt. apply cut. lia.
   - destruct (h s t (or_introl eq_refl)) as [i o]. apply found_tail in h.
     simpl in *. rewrite dropped_right in * by easy. destruct (dropped R s t); [now apply IH|].
-    rewrite start_right in * by easy. rewrite stop_right, <- !app_assoc. simpl.
-    rewrite !(ids_app _ _ (section _ _)), !ids_cons.
+    rewrite start_right in * by easy. rewrite stop_right, <- !app_assoc.
+    rewrite !(ids_app _ _ (section _ _)), !(ids_app _ _ (token_part _ _ _)), !ids_token, eqb_shifted.
     pose proof (right_parts first true ms (stop_with R s t) (proj1 (stop_le _ _ _ o)) h) as e.
-    unfold parts_from in e. rewrite e. simpl part_ids.
+    unfold parts_from in e. rewrite e.
     rewrite (app_assoc (ids_of_parts first (L ++ R) (section from (length L)))). f_equal.
     set (b := start_with R 0 s t) in *. destruct (Nat.eq_dec from (length L + b)) as [e0|ne].
     + subst from. replace b with 0 by lia. rewrite !ids_section by lia.
@@ -588,7 +596,7 @@ Lemma parts_app S ms1 ms2 : forall from, parts_from S from (ms1 ++ ms2) =
   parts_until S from ms1 ++ parts_from S (end_of S from ms1) ms2.
 Proof.
   induction ms1 as [|[s t] ms1 IH]; intros from; [easy|]. unfold parts_from in *. simpl.
-  destruct (dropped S s t); [apply IH|]. rewrite <- !app_assoc. simpl. do 2 f_equal. apply IH.
+  destruct (dropped S s t); [apply IH|]. rewrite <- !app_assoc. do 2 f_equal. apply IH.
 Qed.
 
 Lemma section_listed S ms : forall from, from < section_end S from ms ->
@@ -761,7 +769,10 @@ Proof.
         assert (from <= st <= q) as hs by (unfold st, start_with; destruct (lstrip t); lia).
         pose proof (stop_le S q t o) as he. fold en in he.
         assert (q <= en) as hq by (unfold en, stop_with, stop_of; destruct (rstrip t); lia).
-        rewrite <- app_assoc, map_app, concat_app, sec by lia. cbn [app map concat part_text].
+        rewrite <- !app_assoc, !(map_app _ (section _ _)), !(map_app _ (token_part _ _ _)), !concat_app, sec by lia.
+        assert (concat (map (part_text S) (token_part t st en)) = slice S st en) as ->.
+        { unfold token_part. destruct (st =? en) eqn:z; simpl; [|apply app_nil_r].
+          apply Nat.eqb_eq in z as ->. unfold slice. now rewrite Nat.sub_diag. }
         fold (parts_from S en (search (Datatypes.S q) (length (content t) - 1) R)).
         rewrite (IH (Datatypes.S q) (length (content t) - 1) en); try (easy || lia).
         -- rewrite slices_add by lia. apply slices_add. lia.

@@ -2,7 +2,7 @@
     the table in README.md. They are asked together: Coq goes through the standard library anew for
     each `Print Assumptions`. *)
 From Tokpar Require Import Merging Seams Vocabulary PreTokens Ids Patterns PatternPairs Tables Certificates Pairs Families WordPiece Shortcuts.
-From Tokpar Require Import AddedTokens Edges.
+From Tokpar Require Import AddedTokens Edges Stages.
 
 Definition main_theorems :=
   (@definition_1, @definition_1_end, @lemma_3, @lemma_4, @lemma_4_parts, @theorem_5, @theorem_5',
@@ -20,6 +20,8 @@ Definition main_theorems :=
    @theorem_29, @theorem_29_many, @edge_computed, @theorem_29_needs_each_condition,
    @lemma_55, @lemma_55_names, @lemma_57, @lemma_57_file, @lemma_58, @theorem_61, @theorem_61_unique,
    @theorem_61_no_rule, @all_segments, @table_exact,
+   @stages_apart, @split_at_right, @row_at_right, @model_apart, @theorem_50, @theorem_50_needs_each_condition,
+   @stages_absorb, @theorem_6_4, @theorem_6_4_needs_each_condition,
    @theorem_20_gpt2,
    @theorem_20_cl100k, @theorem_20_cl100k_tiktoken, @basic_sound).
 

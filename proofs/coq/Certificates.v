@@ -126,15 +126,6 @@ Proof.
   now apply theorem_32_sound.
 Qed.
 
-Lemma place_some {X} (wanted : X -> bool) l p :
-  place wanted l = Some p -> exists x, In x l /\ wanted x = true.
-Proof.
-  revert p. induction l as [|x l IH]; intros p h; [easy|]. simpl in h.
-  destruct (wanted x) eqn:w; [exists x; now split; [left|]|].
-  destruct (place wanted l) as [q|]; [|easy]. destruct (IH q eq_refl) as (y & i & e).
-  exists y. now split; [right|].
-Qed.
-
 (** ... and inside the gate the ids of the text are accepted. *)
 Theorem check_model_accepts : forall (f : facts) (S : text),
   facts_ok f = true -> one_to_one (vocabulary_of f) = true -> gate f S = true ->

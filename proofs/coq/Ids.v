@@ -158,6 +158,15 @@ Definition one_to_one (V : vocabulary) : bool :=
 Lemma same_spec u v : same u v = true <-> u = v.
 Proof. unfold same. now destruct (list_eq_dec Nat.eq_dec u v). Qed.
 
+Lemma place_some {X} (wanted : X -> bool) l p :
+  place wanted l = Some p -> exists x, In x l /\ wanted x = true.
+Proof.
+  revert p. induction l as [|x l IH]; intros p h; [easy|]. simpl in h.
+  destruct (wanted x) eqn:w; [exists x; now split; [left|]|].
+  destruct (place wanted l) as [q|]; [|easy]. destruct (IH q eq_refl) as (y & i & e).
+  exists y. now split; [right|].
+Qed.
+
 Section Model.
 Variable V : vocabulary.
 Variable priority : list nat -> list nat -> option nat.

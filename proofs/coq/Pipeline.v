@@ -1,7 +1,7 @@
 (** A whole tokenizer as a program: added tokens, normalizer, pre-tokenizer, model, and [T], the ids
     of a text. These are definitions only; each is said in words beside it. *)
 From Coq Require Import List Arith Lia Bool NArith.
-From Tokpar Require Import Merging PreTokens Patterns PatternPairs Pairs Ids.
+From Tokpar Require Import Merging PreTokens Patterns PatternPairs Pairs Ids WordPiece.
 From Tokpar Require Export AddedTokens.
 Import ListNotations.
 
@@ -46,8 +46,6 @@ Inductive split : Type :=
 | Apart (alone removed : class)
 | At (c : N) (how : behavior).
 
-Definition non_empty (w : text) : bool := match w with [] => false | _ => true end.
-
 Section Splits.
 (** The symbols of the patterns: numbers of characters that no class of the patterns tells apart. *)
 Variable symbol : N -> nat.
@@ -73,8 +71,11 @@ Definition split_pieces (s : split) (G : text) : list text :=
   | Pattern t => pieces (first_end (tree_regex symbol t)) G
   | _ => filter (split_keeps s) (pair_pieces N (split_parts s) G)
   end.
-Definition row_pieces (row : list split) (G : text) : list text :=
-  fold_left (fun pieces s => flat_map (split_pieces s) pieces) row (filter non_empty [G]).
+Fixpoint row_pieces (row : list split) (G : text) : list text :=
+  match row with
+  | [] => match G with [] => [] | _ :: _ => [G] end
+  | s :: row' => flat_map (row_pieces row') (split_pieces s G)
+  end.
 End Splits.
 
 (** ** Models *)
@@ -100,6 +101,16 @@ Definition atoms_of (m : bpe) (c : N) : list nat :=
 Definition bpe_ids (m : bpe) (w : text) : list N :=
   encode_piece (vocabulary_of m) (by_pairs (merges m)) (whole_piece m) (flat_map (atoms_of m) w).
 
+(** Greedy merging, or WordPiece: the longest tokens, from the start of a word on. *)
+Inductive model : Type :=
+| Merges (m : bpe)
+| Longest (V : list (list N * N)) (prefix : text) (limit : nat) (unknown : N).
+Definition model_ids (m : model) (w : text) : list N :=
+  match m with
+  | Merges b => bpe_ids b w
+  | Longest V prefix limit unknown => word_ids (id_of_token V) prefix limit unknown w
+  end.
+
 (** ** The whole tokenizer *)
 
 Record tokenizer : Type := {
@@ -112,7 +123,7 @@ Record tokenizer : Type := {
   symbols : list (N * N * nat);           (* first and last code point, their symbol *)
   other_symbol : nat;                     (* the symbol of all other code points *)
   splits : list split;
-  model : text -> list N                  (* the ids of one piece *)
+  model_of : model
 }.
 
 Definition symbol_of (t : tokenizer) (c : N) : nat :=
@@ -123,7 +134,7 @@ Definition symbol_of (t : tokenizer) (c : N) : nat :=
 
 (** The ids of what no added token is in any more. *)
 Definition piece_ids (t : tokenizer) (first : bool) (G : text) : list N :=
-  flat_map (model t) (row_pieces (symbol_of t) (splits t) (stages_text first (signs t) G)).
+  flat_map (model_ids (model_of t)) (row_pieces (symbol_of t) (splits t) (stages_text first (signs t) G)).
 
 (** The ids of a segment between two tokens that were found in the text. *)
 Definition segment_ids (t : tokenizer) (first : bool) (G : text) : list N :=

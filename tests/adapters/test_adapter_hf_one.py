@@ -28,9 +28,8 @@ from tests.support.file_formats import NAMES, sample, written
 from tests.support.paths import DEFAULT, ROOT, VOCAB
 from tests.support.texts import surrogate_texts, texts
 from tokpar.adapters import hf_version
-from tokpar.cli import main
 from tokpar.cuts.finder import finder_for
-from tokpar.errors import FileFormatError, OptionError
+from tokpar.errors import FileFormatError
 from tokpar.executors.native import CachedExecutor
 from tokpar.patterns.class_tables import load_atoms
 
@@ -41,9 +40,7 @@ if RELEASE < (1,):
 from tokenizers import Padding, Tokenizer, Truncation  # noqa: E402
 
 from tokpar.adapters.hf_v1 import (  # noqa: E402
-    MOST_KEPT,
     _with_its_punctuation,
-    json_facts_of,
     load,
     rebuild,
 )
@@ -216,20 +213,6 @@ def test_a_call_follows_another_padding_and_truncation_and_a_kept_encoder_does_n
 # ------------------------------------------------------------------------ what is known
 
 
-def test_an_object_is_known_again_by_its_identity() -> None:
-    tokenizer, other = (Tokenizer.from_file(DEFAULT) for _ in range(2))
-    assert json_facts_of(tokenizer) is json_facts_of(tokenizer)
-    assert json_facts_of(other) is not json_facts_of(tokenizer)
-    assert json_facts_of(other).digest == json_facts_of(tokenizer).digest
-    assert load(tokenizer).facts is load(tokenizer).facts
-
-
-def test_no_more_objects_are_kept_than_it_says() -> None:
-    for _ in range(MOST_KEPT + 2):
-        load(of_config(sample("BERT", "one")))
-    assert json_facts_of.cache_info().currsize == MOST_KEPT
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_a_file_of_either_format_gives_the_same_facts_and_ids(name: str, tmp_path: Path) -> None:
     one, two = (load(written(tmp_path, sample(name, version))) for version in ("one", "two"))
@@ -347,34 +330,6 @@ def test_a_batch_goes_through_threads_where_most_of_it_is_cut(
     assert memo.without_cache == executor
     memo.map([long[:100_000]] * 4 + rows[:9], tokpar.load(own(name)), False)
     assert memo.without_cache == "threads"
-
-
-def test_a_broken_file_is_an_error_that_names_it(tmp_path: Path) -> None:
-    path = tmp_path / "broken.json"
-    path.write_text("{}", encoding="utf-8")
-    with pytest.raises(FileFormatError, match=r"broken\.json"):
-        tokpar.load(path)
-    with pytest.raises(FileNotFoundError):
-        tokpar.load(tmp_path / "missing.json")
-    with pytest.raises(OptionError, match="unknown setting"):
-        tokpar.load(own("default"), nope=True)
-
-
-def test_a_vocab_txt_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "vocab.txt"
-    path.write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abc"]) + "\n")
-    pure = tokpar.load(path, engine="pure")
-    assert list(tokpar.encode("A b d", path)) == pure.encode_whole("A b d").tolist()  # type: ignore[attr-defined]
-
-
-def test_the_command_line_prints_the_ids_of_the_pure_engine(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    readme = str(ROOT / "README.md")
-    assert main(["encode", readme]) == 0
-    printed = capsys.readouterr().out
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert list(map(int, printed.split())) == tokpar.load(engine="pure").encode(text).tolist()
 
 
 @pytest.mark.parametrize("name", ["default", "bert_part"])

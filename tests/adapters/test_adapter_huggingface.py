@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import pickle
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -81,10 +79,6 @@ def test_other_sources_are_left_to_others(source: object) -> None:
     assert load(source) is None
 
 
-def test_other_sources_are_left_to_others_whatever_their_settings() -> None:
-    assert load("gpt2", allowed_special="all") is None
-
-
 def test_an_unknown_setting_is_refused_with_the_known_ones() -> None:
     with pytest.raises(OptionError, match=r"'special'; known: add_special_tokens"):
         load(byte_level(), special=True)
@@ -100,11 +94,6 @@ def test_a_json_file_that_is_no_tokenizer_is_refused_by_name(
     path.write_bytes(content)
     with pytest.raises(FileFormatError, match=r"other\.json is not a tokenizer\.json"):
         load(path)
-
-
-def test_a_missing_file_is_file_not_found(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"none\.json"):
-        load(str(tmp_path / "none.json"))
 
 
 @pytest.mark.parametrize("name", PART_NAMES)
@@ -147,31 +136,6 @@ def test_encode_many_gives_each_text_what_encode_and_locate_give(name: str, span
     assert len(adapter.encode_many([], spans)) == 0
 
 
-@given(text=texts)
-def test_spans_of_a_tiling_tokenizer_are_its_tokens_bytes(text: str) -> None:
-    adapter = adapter_of(byte_level())
-    assert adapter.facts.tiles
-    alphabet = {bytes([b]): adapter.encode(chr(b)).tolist() for b in range(128)}
-    ids = adapter.encode(text)
-    spans = adapter.locate(ids, text)
-    data = text.encode()
-    assert b"".join(data[a:b] for a, b in spans.tolist()) == data
-    for (a, b), one in zip(spans.tolist(), ids.tolist(), strict=True):
-        if data[a:b] in alphabet:
-            assert alphabet[data[a:b]] == [one]
-
-
-@given(text=texts)
-def test_spans_of_other_tokenizers_are_the_engines_offsets_in_bytes(text: str) -> None:
-    tokenizer = Tokenizer.from_file(str(VOCAB / "bert_part.json"))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    adapter = adapter_of(tokenizer)
-    encoding = tokenizer.encode(text, add_special_tokens=False)
-    expected = [[len(text[:a].encode()), len(text[:b].encode())] for a, b in encoding.offsets]
-    assert adapter.locate(adapter.encode(text), text).tolist() == expected
-
-
 def test_locate_refuses_ids_of_another_text() -> None:
     for adapter in (adapter_of(byte_level()), adapter_of(VOCAB / "bert_part.json")):
         ids = adapter.encode("the cat")
@@ -181,31 +145,12 @@ def test_locate_refuses_ids_of_another_text() -> None:
             adapter.locate(np.array([10**6], dtype=np.uint32), "the cat")
 
 
-def test_added_tokens_count_with_the_bytes_of_their_content() -> None:
-    tokenizer = byte_level()
-    tokenizer.add_tokens([AddedToken("¿añadido?", normalized=False)])
-    adapter = adapter_of(tokenizer)
-    assert adapter.facts.tiles
-    text = "he ¿añadido? a"
-    assert adapter.locate(adapter.encode(text), text).tolist() == [
-        [0, 2], [2, 3], [3, 14], [14, 16]
-    ]  # fmt: skip
-
-
 def test_an_added_token_that_shares_the_id_of_a_byte_is_located_by_offsets() -> None:
     tokenizer = byte_level()
     tokenizer.add_tokens([AddedToken("é", normalized=False)])
     adapter = adapter_of(tokenizer)
     assert not adapter.facts.tiles
     assert adapter.locate(adapter.encode("aéa"), "aéa").tolist() == [[0, 1], [1, 3], [3, 4]]
-
-
-def test_a_long_text_is_encoded_as_a_short_one() -> None:
-    adapter = adapter_of(byte_level())
-    unit = "he said a héé\n"
-    ids = adapter.encode(unit * 20_000)
-    assert len(unit) * 20_000 > 1 << 18
-    assert ids.tolist() == adapter.encode(unit).tolist() * 20_000
 
 
 def test_the_callers_object_is_never_changed() -> None:
@@ -502,11 +447,6 @@ def test_dropout_is_unprovable_and_still_finished() -> None:
         )
 
 
-def test_the_name_tells_the_model() -> None:
-    assert adapter_of(byte_level()).name == "huggingface:BPE"
-    assert adapter_of(VOCAB / "bert_part.json").name == "huggingface:WordPiece"
-
-
 # --- transformers
 
 
@@ -581,19 +521,6 @@ def test_a_replaced_encode_of_one_object_is_unprovable() -> None:
     adapter = adapter_of(tokenizer)
     assert "was replaced" in str(adapter.facts.unprovable)
     assert adapter.encode_whole("he").tolist() == [1, 2, 3]
-
-
-def test_facts_are_those_of_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "stored.json"
-    tokenizer = byte_level()
-    tokenizer.add_special_tokens(["<s>"])
-    tokenizer.save(str(path))
-    ours, theirs = adapter_of(path).facts, adapter_of(copy.deepcopy(tokenizer)).facts
-    assert ours.tokens is not None
-    assert theirs.tokens is not None
-    assert ours.tokens() == theirs.tokens()
-    assert vars(replace(ours, tokens=None)) == vars(replace(theirs, tokens=None))
-    assert json.loads(path.read_text("utf-8"))["model"]["type"] == ours.model
 
 
 @pytest.mark.each_value

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -145,19 +143,6 @@ def test_an_id_of_two_tokens_of_different_length_is_located_by_the_text() -> Non
     assert tokenizer.locate(tokenizer.encode("a<x>"), "a<x>").tolist() == [[0, 1], [1, 4]]
 
 
-def test_other_threads_run_while_it_encodes() -> None:
-    tokenizer, text = adapter(encoding()), "word " * 400_000
-    started = time.perf_counter()
-    worker = threading.Thread(target=tokenizer.encode, args=(text,))
-    worker.start()
-    longest, last = 0.0, time.perf_counter()
-    while worker.is_alive():
-        now = time.perf_counter()
-        longest, last = max(longest, now - last), now
-    worker.join()
-    assert longest < 0.7 * (last - started)
-
-
 # Errors of the engine
 
 
@@ -180,18 +165,6 @@ def test_a_panic_is_an_engine_error(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 # Facts
-
-
-def test_facts_list_the_allowed_tokens_only() -> None:
-    facts = adapter(encoding(), allowed_special={"<|fim|>", "none"}).facts
-    assert [(token.content, token.id) for token in facts.added_tokens] == [("<|fim|>", 300_002)]
-    assert (facts.engine, facts.model, facts.scheme) == ("fancy-regex", "BPE", "regex")
-    assert facts.patterns == (encoding()._pat_str,)
-    assert facts.byte_level
-    assert facts.tiles
-    assert facts.unprovable is None
-    assert facts.longest_token == max(map(len, encoding()._mergeable_ranks))
-    assert adapter(encoding()).facts.added_tokens == ()
 
 
 def test_a_pattern_that_is_not_shipped_is_cut_by_its_pairs() -> None:
@@ -239,11 +212,6 @@ def test_an_id_shared_by_tokens_of_different_length_does_not_tile() -> None:
 # Loading
 
 
-@pytest.mark.parametrize("source", [b"x.tiktoken", 5, None, "cl100k_base", "x.json", Path("a")])
-def test_another_kind_of_source_is_left_to_others(source: Any) -> None:
-    assert load(source, nonsense=1) is None
-
-
 def test_a_file_is_loaded_with_its_pattern_and_special_tokens() -> None:
     path = VOCAB / "cl100k_part.tiktoken"
     tokenizer = adapter(
@@ -251,16 +219,6 @@ def test_a_file_is_loaded_with_its_pattern_and_special_tokens() -> None:
     )
     assert tokenizer.name == "tiktoken:mine"
     assert tokenizer.encode("Hello 123").tolist() == encoding().encode("Hello 123")
-
-
-def test_a_file_is_loaded_by_the_name_of_a_known_encoding(tmp_path: Path) -> None:
-    path = VOCAB / "cl100k_part.tiktoken"
-    tokenizer = adapter(path, name="cl100k_base", allowed_special="all")
-    assert tokenizer.encode("a<|endoftext|>").tolist() == [64, 100257]
-    named = tmp_path / "cl100k_base.tiktoken"
-    named.write_bytes(path.read_bytes())
-    assert adapter(named).name == "tiktoken:cl100k_base"
-    adapter(named, special_tokens={}).check_text("<|endoftext|>")
 
 
 def download_nothing(*_: object, **__: object) -> dict[bytes, int]:
@@ -322,14 +280,6 @@ def test_a_file_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
         load(part, name="cl100k_base", special_tokens={"<s>": 64})
     with pytest.raises(OptionError, match="pat_str '\\[a' cannot be used"):
         load(part, pat_str="[a", special_tokens={})
-
-
-def test_a_full_vocabulary_gives_the_ids_of_its_part(full_vocab: Callable[[str], Path]) -> None:
-    text = "The lighthouse keeper wrote down the weather every evening, and"
-    for name in ("cl100k", "o200k"):
-        tokenizer = adapter(full_vocab(f"{name}_base.tiktoken"))
-        assert tokenizer.encode(text).tolist() == encoding(f"{name}_part").encode(text)
-        assert tokenizer.facts.longest_token == 128
 
 
 @pytest.mark.usefixtures("engine_only")

@@ -24,7 +24,6 @@ from tests.support.directories_drawn import (
     drawn_texts,
     file_of,
     silent_files,
-    special_tokens,
     write_directory,
 )
 from tests.support.profiles import divided
@@ -378,10 +377,6 @@ def test_the_fingerprint_holds_class_and_versions(
     adapters.append(tokpar.load(plain))
     assert len({adapter.fingerprint for adapter in adapters}) == len(adapters)
     assert len({repr(adapter.encode(TEXT).tolist()) for adapter in adapters}) == 1
-
-
-def test_special_tokens_of_the_drawn_files_are_special() -> None:
-    assert all(token["special"] for kind in KINDS for token in special_tokens(kind))
 
 
 def test_a_deadline_while_transformers_loads_a_directory_passes_through(

@@ -24,7 +24,6 @@ import tokpar
 from tests.support.hf_sources import fresh
 from tests.support.paths import DEFAULT
 from tests.support.tokenizers_drawn import build, hf_specs, named_tokenizers, plain_copy
-from tokpar.adapters.fingerprint import fingerprint_of
 from tokpar.adapters.settings import is_panic
 
 pytestmark = pytest.mark.compiled_at_once
@@ -90,13 +89,6 @@ def test_tokenizers_of_one_fingerprint_are_written_alike(one: Any, other: Any) -
         assert first.get_vocab() == second.get_vocab()
 
 
-def test_words_that_share_an_id_are_part_of_it() -> None:
-    found = set()
-    for words in ({"a": 0, "b": 0}, {"a": 0}, {"b": 0}, {"a": 0, "c": 0}):
-        found.add(loaded(Tokenizer(models.WordLevel(words, unk_token="a"))).fingerprint)
-    assert len(found) == 4
-
-
 def test_encodings_of_tiktoken_have_fingerprints() -> None:
     own = named_tokenizers()["cl100k_part"]
     assert isinstance(own, tiktoken.Encoding)
@@ -110,13 +102,6 @@ def test_encodings_of_tiktoken_have_fingerprints() -> None:
         special_tokens=own._special_tokens,
     )
     assert loaded(again).fingerprint == loaded(own).fingerprint
-
-
-def test_a_fingerprint_is_made_of_json_and_bytes() -> None:
-    assert fingerprint_of("e", "1", {"a": b"x"}) != fingerprint_of("e", "1", {"a": b"y"})
-    assert fingerprint_of("e", "1", {"a": 1, "b": 2}) == fingerprint_of("e", "1", {"b": 2, "a": 1})
-    with pytest.raises(TypeError, match="got object"):
-        fingerprint_of("e", "1", {"a": object()})
 
 
 def test_tokenizers_of_one_engine_share_a_snapshot() -> None:

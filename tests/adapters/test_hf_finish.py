@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from tests.conftest import drawn
-from tests.support.paths import VOCAB
 from tokpar.adapters.hf_postprocess import postprocess_of
 from tokpar.adapters.hf_v0 import load
 from tokpar.errors import EngineError
@@ -179,16 +177,6 @@ def test_a_stride_as_large_as_what_is_kept_panics_natively_and_is_an_engine_erro
         finished(adapter, [adapter.encode("abcd")], ["abcd"])
 
 
-@pytest.mark.parametrize("stride", [0, 1, 2])
-def test_a_smaller_stride_changes_no_id(stride: int) -> None:
-    tokenizer = words()
-    tokenizer.enable_truncation(3, stride=stride, direction="left")
-    adapter = load(tokenizer)
-    assert adapter is not None
-    assert postprocess_single(adapter, adapter.encode("abcdefgh"), "abcdefgh").tolist() == [5, 6, 7]
-    assert tokenizer.encode("abcdefgh").ids == [5, 6, 7]
-
-
 @pytest.mark.parametrize("single", ["$A $A", "[C]", "$A [S] $A", "[C] $A [S] $A:1"])
 def test_a_template_that_repeats_or_drops_the_text_is_unprovable(single: str) -> None:
     tokenizer = words()
@@ -216,24 +204,3 @@ def test_two_inserting_post_processors_are_unprovable() -> None:
         postprocess_single(adapter, adapter.encode("ab"), "ab").tolist()
         == tokenizer.encode("ab").ids
     )
-
-
-def test_the_bert_file_is_cut_and_padded_to_its_stored_128() -> None:
-    path = VOCAB / "bert_part.json"
-    tokenizer = Tokenizer.from_file(str(path))
-    assert json.loads(path.read_text("utf-8"))["truncation"]["max_length"] == 128
-    adapter = load(path)
-    assert adapter is not None
-    for text in ("", "the", "the man " * 62, "the man " * 63, "the man " * 500):
-        ids = postprocess_single(adapter, adapter.encode(text), text)
-        assert len(ids) == 128
-        assert ids.dtype == np.uint32
-        assert ids.tolist() == tokenizer.encode(text).ids == adapter.encode_whole(text).tolist()
-
-
-def test_an_empty_batch_is_finished_to_an_empty_batch() -> None:
-    tokenizer = words()
-    tokenizer.enable_padding(length=None)
-    adapter = load(tokenizer)
-    assert adapter is not None
-    assert finished(adapter, [], []) == []

@@ -16,7 +16,7 @@ from tokpar_conformance.fixed_texts import hostile_texts
 
 import tokpar
 from tests.support.file_formats import NAMES, sample, written
-from tests.support.paths import DEFAULT, ROOT
+from tests.support.paths import DEFAULT
 from tokpar.adapters import hf_version
 from tokpar.adapters.hf_postprocess import around_of
 from tokpar.errors import EngineError, FileFormatError
@@ -62,11 +62,6 @@ def test_both_formats_of_a_file_give_the_same_ids(name: str, tmp_path: Path) -> 
         assert np.array_equal(*whole), text
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_file_in_format_1_stays_as_it_is(name: str) -> None:
-    assert as_format_one(sample(name, "one")) == sample(name, "one")
-
-
 def test_an_added_token_stands_in_the_vocabulary_as_it_stands_in_a_text() -> None:
     two = sample("ByteLevel's own regex", "two")
     assert "<｜x｜>" not in two["model"]["vocab"]
@@ -106,13 +101,6 @@ def test_methods_that_are_not_those_of_transformers_are_named() -> None:
     assert hf_version.own_methods(None, ("encode",)) == {}
 
 
-def test_the_default_tokenizer_gives_the_same_ids_in_plain_python() -> None:
-    own, pure = tokpar.load(), tokpar.load(engine="pure")
-    assert pure.name == "pure:default"
-    for text in (*hostile_texts(), (ROOT / "README.md").read_text(encoding="utf-8")):
-        assert list(tokpar.encode(text, pure)) == list(tokpar.encode(text, own)), text
-
-
 # -------------------------------------------------------------------- other releases
 
 
@@ -134,13 +122,6 @@ def test_an_old_release_is_refused_with_those_that_work(source: object) -> None:
     said = r"tokenizers 0\.21 or later, 1\.x included; 0\.20\.3 is installed"
     with pytest.raises(EngineError, match=said):
         tokpar.load(source)
-
-
-@pytest.mark.usefixtures("old")
-def test_an_old_release_is_no_matter_to_other_tokenizers() -> None:
-    assert tokpar.load(DEFAULT, engine="pure").name == "pure:default"
-    assert hf_version.load(object()) is None
-    assert hf_version.load("a.tiktoken") is None
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ import tokpar
 from tests.support.cli_runs import run
 from tests.support.tokenizers_drawn import VOCAB
 from tokpar import named_tokenizers
-from tokpar.errors import FileFormatError, OptionError, UnknownNameError
+from tokpar.errors import FileFormatError, UnknownNameError
 
 huggingface_hub = pytest.importorskip("huggingface_hub")
 pytest.importorskip("huggingface_hub.constants")
@@ -247,19 +247,6 @@ def test_a_repository_without_the_file_is_told(hub: Path, monkeypatch: pytest.Mo
         tokpar.load("other/model")
 
 
-def test_a_repository_without_the_file_is_told_without_transformers(
-    hub: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def absent(*given: str, **options: object) -> None:
-        raise huggingface_hub.errors.EntryNotFoundError("404")
-
-    monkeypatch.setattr(named_tokenizers, "why_without_transformers", lambda: "not there")
-    monkeypatch.setattr(named_tokenizers.socket, "getaddrinfo", lambda *given: [])
-    monkeypatch.setattr(huggingface_hub, "hf_hub_download", absent)
-    with pytest.raises(UnknownNameError, match=r"has no tokenizer\.json"):
-        tokpar.load("other/model")
-
-
 @pytest.mark.parametrize(
     ("name", "near"), [("defalt", "default"), ("cl100k_bas", "cl100k_base"), ("gpt2x", "gpt2")]
 )
@@ -297,34 +284,6 @@ def test_each_way_to_write_a_known_name_gets_the_name_suggested(
 
 def refuse_download(*_: object) -> bytes:
     raise OSError(-2, "no network")
-
-
-def test_a_path_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(UnknownNameError, match="there is no such file"):
-        tokpar.load(f"{tmp_path}/none/of/it")
-    with pytest.raises(FileNotFoundError):
-        tokpar.load(f"{tmp_path}/none.json")
-
-
-class Nameless:
-    def encode(self, text: str) -> list[int]:
-        return []
-
-
-def test_an_object_is_told_what_it_lacks() -> None:
-    with pytest.raises(OptionError, match="needs a name"):
-        tokpar.load(Nameless())
-    with pytest.raises(UnknownNameError, match=r"needs a method encode\(text\)"):
-        tokpar.load(3)
-    with pytest.raises(UnknownNameError, match="engine='pure' does not load it"):
-        tokpar.load(3, engine="pure")
-
-
-def test_a_setting_that_is_given_as_an_option_is_told() -> None:
-    with pytest.raises(OptionError, match=r"tokpar.load\(..., allowed_special='all'\)"):
-        tokpar.encode("a", allowed_special="all")
-    with pytest.raises(OptionError, match="did you mean 'chunk_chars'"):
-        tokpar.encode("a", strategy="cut", chunk_char=3)
 
 
 @pytest.mark.usefixtures("tiktoken_cache")

@@ -15,12 +15,9 @@ from tokenizers import Tokenizer, processors
 import tokpar
 from tests.conftest import at_most
 from tests.support.offsets_drawn import (
-    WORDS,
     Spans,
     adapters,
     assert_engine_offsets,
-    bert,
-    composing,
     deleting,
     drawn_texts,
     engine_offsets,
@@ -35,8 +32,7 @@ from tests.support.seams import finder
 from tests.support.stages_drawn import shaped
 from tokpar import concatenation
 from tokpar.adapter_parts import inserted_ids
-from tokpar.adapters import hf_offsets, hf_trimming
-from tokpar.adapters.hf_trimming import Trimming
+from tokpar.adapters import hf_offsets
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.arrays import code_point_spans
 from tokpar.facts.wrong_offsets import why_misplaced
@@ -194,50 +190,3 @@ def test_behind_a_token_that_a_stage_put_in_front_no_token_is_the_first() -> Non
 
 
 # ------------------------------------------------------------------------------ planted mistakes
-
-
-def unmoved(spans: Any, *part: Any) -> Any:
-    return spans
-
-
-def never_first(*given: Any) -> Any:
-    spans, before, behind, is_first, stages = given
-    return true_trim_spans(spans, before, behind, np.zeros_like(is_first), stages)
-
-
-true_trim_spans = hf_trimming._trim_spans
-
-
-@pytest.mark.parametrize(
-    ("place", "name", "mistake"),
-    [
-        (Trimming, "trim", lambda self, texts, rows, spans, cut: spans),
-        (hf_trimming, "_trim_spans", never_first),
-        (hf_trimming, "_PREPENDING", frozenset()),
-        (hf_offsets, "shift_spans", unmoved),
-        (hf_offsets.EngineOffsets, "_composes", lambda self, text: True),
-    ],
-    ids=["a trim forgotten", "no first", "special first", "unmoved", "composes"],
-)
-def test_planted_mistakes_are_seen_by_the_comparisons(place: Any, name: str, mistake: Any) -> None:
-    with (
-        mock.patch.object(place, name, mistake),
-        mock.patch.object(hf_offsets, "PART", 1),
-        pytest.raises((AssertionError, LookupError)),
-    ):
-        compare_all()
-
-
-def compare_all() -> None:
-    with mock.patch.object(hf_offsets.EngineOffsets, "_places", return_value=None):
-        assert_engine_offsets(trimming(), "a  b")
-        assert_engine_offsets(deleting(), "\xadaa b")
-        assert_engine_offsets(bert(), WORDS * 3)
-        assert_engine_offsets(composing(), "e\u0301\u0301 a")
-    test_trimming_looks_at_what_truncation_leaves()
-    test_behind_a_token_that_a_stage_put_in_front_no_token_is_the_first()
-
-
-def test_without_a_mistake_all_comparisons_hold() -> None:
-    with mock.patch.object(hf_offsets, "PART", 1):
-        compare_all()

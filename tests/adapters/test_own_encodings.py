@@ -112,14 +112,6 @@ def test_the_ids_of_tiktoken_s_own_code_do_not_pass_for_its() -> None:
     assert not tokpar.check(wrong, LONG, own).ok
 
 
-def test_another_process_does_not_take_its_place() -> None:
-    with (
-        tokpar.Encoder(made(Lowercasing), executor="processes", workers=2) as encoder,
-        pytest.raises(OptionError, match=r"no spec\(\)"),
-    ):
-        encoder.encode_batch([LONG, LONG])
-
-
 def test_it_gets_the_settings_that_the_caller_gave() -> None:
     own = made(Lowercasing)
     with pytest.raises(ValueError, match="disallowed special token"):
@@ -131,12 +123,6 @@ def test_it_gets_the_settings_that_the_caller_gave() -> None:
     assert tokpar.encode("<|END|>", ignoring).ids.tolist() == expected
     with pytest.raises(OptionError, match="allowed_special must be"):
         tokpar.load(own, allowed_special="some")
-
-
-def test_a_class_that_leaves_the_calls_alone_is_split_as_before() -> None:
-    encoding = tokpar.encode(LONG, made(Derived), strategy="cut", chunk_chars=64)
-    assert encoding.report.chunks > 1
-    assert encoding.ids.tolist() == made(Derived).encode(LONG)
 
 
 def test_a_call_that_is_replaced_on_the_object_is_noticed_by_the_next_load() -> None:
@@ -151,14 +137,6 @@ def test_a_call_that_is_replaced_on_the_object_is_noticed_by_the_next_load() -> 
     encoding = tokpar.encode(LONG, own, strategy="cut", chunk_chars=4)
     assert encoding.ids.tolist() == [1, 2, 3]
     assert "encode of this encoding object was replaced" in encoding.report.why
-
-
-def test_decoding_is_its_own() -> None:
-    adapter = tokpar.load(made(Lowercasing))
-    assert adapter.name == "tiktoken:own"
-    assert adapter.decode(adapter.encode("AB").tolist()) == "ab"  # type: ignore[attr-defined]
-    with pytest.raises(LookupError):
-        _ = tokpar.encode("AB", made(Lowercasing)).spans
 
 
 # --------------------------------------------------------------------------------- views

@@ -72,8 +72,3 @@ def test_those_that_are_left_are_found_as_tiktoken_finds_them(
     )
     expected = encoding.encode(text, allowed_special="all")
     assert tokpar.load(vocabulary, engine="pure").encode(text).tolist() == expected
-
-
-def test_the_bundled_names_have_none() -> None:
-    for known in KNOWN_ENCODINGS.values():
-        require_none_begins_another(known.special_tokens)

@@ -80,11 +80,6 @@ def test_lengths_are_those_given_however_far_ids_are_apart(
     assert found.tolist() == [given_lengths.get(id_, 0) for id_ in asked]
 
 
-def test_of_an_id_given_twice_the_later_length_counts() -> None:
-    lengths = TokenLengths([5, 3, 5], [1, 2, 4])
-    assert lengths.lengths_of(np.array([3, 5, 4], dtype=np.uint32)).tolist() == [2, 4, 0]
-
-
 def harmony(names: Iterable[str]) -> tiktoken.Encoding:
     """Special tokens with one id, as 200018 of o200k_harmony."""
     ranks = {bytes([byte]): byte for byte in range(256)}

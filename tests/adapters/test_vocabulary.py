@@ -34,14 +34,6 @@ def test_tiktoken_and_byte_level_bpe_in_python_tell_their_tokens() -> None:
     assert specials == encoding._special_tokens
 
 
-def test_an_adapter_that_tells_nothing_has_no_vocabulary() -> None:
-    class Bare:
-        name = "bare"
-
-    assert vocabulary_of(Bare()) is None  # type: ignore[arg-type]
-    assert special_ids_of(Bare()) == {}  # type: ignore[arg-type]
-
-
 def test_special_ids_are_those_of_the_callers_object() -> None:
     own = fresh("deepseek_part")
     own.eos_token = own.convert_ids_to_tokens(0)

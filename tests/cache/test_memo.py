@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import pickle
-import threading
 from dataclasses import dataclass, field, replace
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import AddedToken as NativeToken
-from tokenizers import Tokenizer, normalizers
+from tokenizers import Tokenizer
 
 import tokpar
 from tests.conftest import needs_kernel
 from tests.support.cached_texts import ENGLISH
-from tests.support.drawn_runs import NAMES, OPTIONS, STRATEGIES, drawn_text, named, own_call
 from tests.support.seams import part
-from tests.support.tokenizers_drawn import DATA, hf_tokenizers, texts_with
+from tests.support.tokenizers_drawn import DATA, texts_with
 from tokpar import pipeline
 from tokpar.cuts.added_token_guard import AddedTokenGuard
-from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError
-from tokpar.executors.native import CachedExecutor, NativeExecutor
-from tokpar.interfaces import facts_of
+from tokpar.executors.native import CachedExecutor
 from tokpar.joining import Recount
 from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.plan import Plan
@@ -47,40 +42,6 @@ def planned(encoding: tokpar.Encoding) -> tuple[Seam, ...]:
     return tuple(Seams(encoding.seams.planned))
 
 
-@given(
-    st.data(),
-    st.one_of(hf_tokenizers(), st.sampled_from(NAMES).map(named)),
-    st.sampled_from([name for name in STRATEGIES if name != "serial"]),
-)
-def test_the_ids_are_the_serial_ones_and_each_seam_is_licensed(
-    data: st.DataObject, tokenizer: Any, strategy: str
-) -> None:
-    assume(isinstance(tokenizer, Tokenizer))
-    text = drawn_text(data, tokenizer)
-    options = data.draw(OPTIONS[strategy], label="options")
-    expected = own_call(tokenizer, text)
-    adapter = tokpar.load(tokenizer)
-    encoding = divided(text, adapter, strategy=strategy, **options)
-    assert encoding.ids.tolist() == expected
-    assert encoding.lossless
-    native = NativeExecutor(2)
-    other = tokpar.encode(text, adapter, strategy=strategy, executor=native, **options)
-    assert encoding.report.plan == other.report.plan
-    assert planned(encoding) == planned(other)
-    report = tokpar.check(encoding, text, adapter)
-    assert report.ok, report.findings
-    if encoding.seams.everywhere is not None:
-        finder, like = finder_for(facts_of(adapter)), encoding.seams.everywhere.licence
-        positions, counts = encoding.seams.positions, encoding.seams.tokens
-        assert counts.tolist() == [len(adapter.encode(text[:p])) for p in positions.tolist()]
-        for position in positions.tolist():
-            seam = finder.certify(text, position)
-            assert seam is not None
-            assert (seam.rule, seam.theorem) == (like.rule, like.theorem)
-            told = tuple(pair for pair in like.witness if pair[0] != "spared")
-            assert seam.witness == told  # a licence of theorem 50 also says where it does not hold
-
-
 def test_what_a_repair_makes_overlap_is_encoded_again_in_one_call() -> None:
     """The chunk was divided while it stood apart; then its neighbour's overlap reached into it."""
     text, options = "the        the the", {"chunk_chars": 1, "overlap_chars": 6, "min_match": 1}
@@ -89,16 +50,6 @@ def test_what_a_repair_makes_overlap_is_encoded_again_in_one_call() -> None:
     assert encoding.ids.tolist() == adapter.encode(text).tolist()
     assert encoding.report.plan == "3 chunks of 1 code points and 6 of overlap"
     assert encoding.report.redundant > 0
-
-
-@needs_kernel
-@pytest.mark.parametrize("name", ["default", "bert_part", "deepseek_part"])
-def test_natural_text_is_divided_at_its_spaces(name: str) -> None:
-    tokenizer = named(name)
-    encoding = tokpar.encode(ENGLISH, tokenizer)
-    assert encoding.ids.tolist() == own_call(tokenizer, ENGLISH)
-    assert encoding.report.executor == "memo"
-    assert len(encoding.seams) > 1000 > encoding.report.chunks
 
 
 CONTENTS = st.text("<s>|a", min_size=1, max_size=4)
@@ -115,60 +66,6 @@ def test_no_added_token_is_overlooked_where_spaces_are_cut(
     stop = data.draw(st.integers(start, len(text)))
     near = text[max(0, start - added.reach) : stop + added.reach]
     assert added.absent(text, start, stop) == (not any(each in near for each in contents))
-
-
-@needs_kernel
-def test_a_chunk_near_an_added_token_is_encoded_as_it_is() -> None:
-    tokenizer = Tokenizer.from_file(str(DATA / "default.json"))
-    tokenizer.add_tokens([NativeToken("the lazy", lstrip=True, rstrip=True, normalized=False)])
-    text = ENGLISH.replace("the lazy", "a lazy") + ENGLISH
-    encoding = divided(text, tokenizer, chunk_chars=500)
-    assert encoding.ids.tolist() == tokenizer.encode(text).ids
-    assert encoding.seams.positions.max() < len(text) - len(ENGLISH)
-
-
-def test_a_token_that_is_found_in_the_normalized_text_only_is_not_divided() -> None:
-    """ "LAZY DOG" is no occurrence in the text as it is, and becomes one."""
-    tokenizer = Tokenizer.from_file(str(DATA / "default.json"))
-    tokenizer.normalizer = normalizers.Lowercase()
-    tokenizer.add_tokens([NativeToken("lazy dog", normalized=True)])
-    text = ENGLISH.replace("lazy dog", "LAZY DOG")
-    encoding = divided(text, tokenizer, chunk_chars=500)
-    assert tokenizer.token_to_id("lazy dog") in encoding.ids
-    assert encoding.ids.tolist() == tokenizer.encode(text).ids
-
-
-@needs_kernel
-@pytest.mark.parametrize("workers", [1, 3, 64])
-def test_however_many_workers_the_memory_is_used(workers: int) -> None:
-    tokenizer = named("default")
-    with tokpar.Encoder(tokenizer, workers=workers) as encoder:
-        assert encoder.encode(ENGLISH).report.executor == "memo"
-        long = ENGLISH * 12
-        encoding = encoder.encode(long)
-    assert encoding.report.executor == "memo"
-    assert encoding.ids.tolist() == own_call(tokenizer, long)
-
-
-def test_many_threads_may_use_one_memory() -> None:
-    tokenizer = named("default")
-    encoder = tokpar.Encoder(tokenizer)
-    variants = [ENGLISH.replace("fox", f"fox{n}") for n in range(8)]
-    expected = [own_call(tokenizer, text) for text in variants]
-    wrong: list[int] = []
-
-    def work(n: int) -> None:
-        for k in range(16):
-            at = (n + k) % 8
-            if encoder.encode(variants[at]).ids.tolist() != expected[at]:
-                wrong.append(at)
-
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
 
 
 # ------------------------------------------------------------------------------- the seams

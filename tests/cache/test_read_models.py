@@ -80,23 +80,6 @@ def test_facts_are_those_of_the_engine_s_own_vocabulary(
     )
 
 
-def test_facts_of_a_file_are_those_of_its_object(tmp_path: Path) -> None:
-    vocab = {**plain_bpe([("a", "b")]).vocab, "<a>": 257, "中": 258, "\U0001f600x": 259, "": 260}
-    models_ = [
-        {"type": "BPE", "vocab": vocab, "merges": ["a b"]},
-        {"type": "BPE", "vocab": {**vocab, "far": 400}, "merges": ["a b"]},
-        {"type": "BPE", "vocab": {**vocab, "ba": 256}, "merges": ["a b"]},
-        {"type": "BPE", "vocab": {k: v for k, v in vocab.items() if k != "!"}, "merges": ["a b"]},
-    ]
-    for model in models_:
-        for ascii_ in (True, False):
-            config = config_of(model, {"id": 257, "content": "<a>"}, {"id": 258, "content": "中"})
-            path = tmp_path / "tokenizer.json"
-            path.write_text(json.dumps(config, ensure_ascii=ascii_), encoding="utf-8")
-            own = from_dictionaries(lambda: Tokenizer.from_file(str(path)))  # noqa: B023
-            assert facts_of(str(path)) == facts_of(Tokenizer.from_file(str(path))) == own
-
-
 @TWINS
 def test_arrays_are_of_as_many_tokens_as_ids_or_none(name: str) -> None:
     reader = twin(name, "_vocabulary")

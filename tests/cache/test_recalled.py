@@ -16,40 +16,16 @@ import tokpar
 from tests.conftest import needs_kernel
 from tests.support.cached_texts import DIVIDED, ENGLISH, encoded
 from tests.support.drawn_runs import own_call
-from tests.support.tokenizers_drawn import DATA, hf_tokenizers, texts_with
+from tests.support.tokenizers_drawn import DATA
 from tokpar import pipeline
-from tokpar.arrays import SPACES, utf8_bytes
+from tokpar.arrays import utf8_bytes
 from tokpar.cuts.added_token_guard import AddedTokenGuard
-from tokpar.cuts.finder import finder_for
 from tokpar.executors.native import CachedExecutor
 from tokpar.methods import cut
 from tokpar.plan import Plan
 from tokpar.types import AddedToken, Rows
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
-
-
-@given(st.data(), hf_tokenizers())
-def test_whole_texts_have_the_serial_ids_and_each_seam_is_licensed(
-    data: st.DataObject, tokenizer: Any
-) -> None:
-    adapter: Any = tokpar.load(tokenizer)
-    contents = tuple(token.content for token in adapter.facts.added_tokens)
-    texts = data.draw(st.lists(texts_with(contents[:5], 200), min_size=1, max_size=4))
-    own = [own_call(tokenizer, text) for text in texts]  # sets aside what the engine fails on
-    batch = encoded(texts, adapter)
-    for text, expected, encoding in zip(texts, own, batch, strict=True):
-        if len(texts) == 1 or tokenizer.padding is None:
-            assert encoding.ids.tolist() == expected
-            report = tokpar.check(encoding, text, adapter)
-            assert report.ok, report.findings
-        if encoding.report.plan == DIVIDED:
-            cuts = [m.start() for m in re.finditer(f"(?<=[^{SPACES}])(?= )", text)]
-            positions = encoding.seams.positions.tolist()
-            if finder_for(adapter.facts).spaces:  # stages may not cut beside some characters
-                assert {*positions} <= {*cuts}
-            else:
-                assert positions == cuts
 
 
 @needs_kernel
@@ -86,22 +62,6 @@ def test_a_text_is_not_divided_as_it_is_where_an_added_token_forbids_it(
 
 
 @needs_kernel
-def test_long_texts_among_short_ones_keep_their_places() -> None:
-    tokenizer = Tokenizer.from_file(str(DATA / "default.json"))
-    long = ENGLISH * 40
-    rows = ["a b", long, "", "c d e", long[::-1], long, "f"]
-    with tokpar.Encoder(tokenizer) as encoder:
-        for _ in "12":
-            batch = encoder.encode_batch(rows)
-            assert [each.ids.tolist() for each in batch] == [own_call(tokenizer, r) for r in rows]
-        divided = {k for k, each in enumerate(batch) if each.report.plan == DIVIDED}
-        assert {1, 4, 5} <= divided <= {0, 1, 3, 4, 5, 6}
-    assert batch.report.plan == f"0 of 7 texts cut, {len(divided)} divided at every space"
-    for each, row in zip(batch, rows, strict=True):
-        assert tokpar.check(each, row, tokenizer).ok
-
-
-@needs_kernel
 def test_what_watches_a_text_sees_its_chunks() -> None:
     """`explain` shows how pieces were joined: nothing is, in a text that is divided as it is."""
     seen: list[Any] = []
@@ -110,14 +70,6 @@ def test_what_watches_a_text_sees_its_chunks() -> None:
     plan = Plan(adapter, splitter, CachedExecutor(1), merger, "auto", whole=True)
     pipeline.encode_batch([ENGLISH], plan, watch=seen.append)
     assert len(seen[0].chunks) > 5
-
-
-@needs_kernel
-def test_the_size_of_chunks_that_was_asked_for_is_kept() -> None:
-    asked, usual = tokpar.encode(ENGLISH, chunk_chars=500), tokpar.encode(ENGLISH)
-    assert asked.report.chunks > 5
-    assert usual.report.plan == DIVIDED
-    assert asked.ids.tolist() == usual.ids.tolist()
 
 
 def test_the_bytes_of_a_text_are_its_own_and_outlive_the_name() -> None:

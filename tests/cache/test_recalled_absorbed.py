@@ -8,7 +8,7 @@ from unittest.mock import patch
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import AddedToken, Tokenizer
+from tokenizers import Tokenizer
 
 import tokpar
 from tests.conftest import needs_kernel
@@ -16,11 +16,6 @@ from tests.support.cached_texts import ENGLISH
 from tests.support.drawn_runs import own_call
 from tests.support.tokenizers_drawn import (
     VOCAB,
-    LlamaSpec,
-    build,
-    contents,
-    llama_specs,
-    texts_with,
 )
 from tokpar.cache.segment_cache import SegmentCache
 from tokpar.certificate.certificate_file import from_bytes, to_bytes
@@ -34,34 +29,6 @@ def llama() -> Tokenizer:
 
 def serial(tokenizer: Tokenizer, rows: list[str]) -> list[list[int]]:
     return [own_call(tokenizer, row) for row in rows]
-
-
-@given(st.data(), llama_specs())
-def test_batches_have_the_serial_ids_and_certificates(data: st.DataObject, spec: LlamaSpec) -> None:
-    tokenizer: Any = build(spec)
-    texts = texts_with(contents(tokenizer)[:5], 60)
-    rows = data.draw(st.lists(texts, min_size=1, max_size=6), label="rows")
-    rows += [f"ab {row} ba" for row in rows]
-    serial(tokenizer, rows)  # sets aside what the engine fails on
-    expected = [native.ids for native in tokenizer.encode_batch(rows)]
-    with tokpar.Encoder(tokenizer, workers=2) as encoder:
-        adapter: Any = encoder.tokenizer
-        if adapter.why_live is not None and (tokenizer.truncation or tokenizer.padding):
-            with pytest.raises(tokpar.OptionError, match="which nothing can replace"):
-                encoder.encode_batch(rows)
-            return
-        for _ in "12":
-            batch = encoder.encode_batch(rows)
-            assert [encoding.ids.tolist() for encoding in batch] == expected
-    for row, encoding in zip(rows, batch, strict=True):
-        if encoding.seams.everywhere is not None and len(encoding.ids) == len(
-            own_call(tokenizer, row)
-        ):
-            report = tokpar.check(encoding, row, tokenizer)
-            assert report.ok, report.findings
-            assert [seam.position for seam in encoding.seams] == [
-                p for p in range(1, len(row)) if row[p] == " " and not row[p - 1].isspace()
-            ]
 
 
 ROWS = ["the cat", " the cat", "the  cat", "the cat ", "a <s> b", "the▁ cat", "the\n cat", " ", ""]
@@ -114,15 +81,6 @@ def test_a_text_whose_ends_or_added_tokens_forbid_cuts_is_mostly_answered_by_the
     assert tokpar.check(again, text, adapter).ok
     engine_chars = sum(len(slice_) for args in call.call_args_list for slice_ in args.args[0])
     assert engine_chars < len(text) / 2  # at most three chunks of sixteen, and their tails
-
-
-def test_a_token_that_is_added_is_found_by_the_next_call() -> None:
-    tokenizer = llama()
-    text = ENGLISH * 3
-    tokpar.encode_batch([text] * 3, tokenizer)
-    tokenizer.add_tokens([AddedToken("the", normalized=False)])
-    found = tokpar.encode_batch([text] * 3, tokenizer)
-    assert [row.ids.tolist() for row in found] == serial(tokenizer, [text] * 3)
 
 
 @pytest.mark.parametrize(

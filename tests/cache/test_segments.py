@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -22,22 +21,17 @@ from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 import tokpar
 from tests.conftest import needs_kernel
 from tests.support.cached_texts import ENGLISH
-from tests.support.drawn_runs import NAMES, named, own_call
 from tests.support.texts import texts
-from tests.support.tokenizers_drawn import DATA, hf_tokenizers, texts_with
+from tests.support.tokenizers_drawn import DATA
 from tokpar import kernel_modules
 from tokpar.arrays import SPACES, offsets_of, spaces_behind_text
-from tokpar.cache import segment_cache
 from tokpar.cache.segment_cache import segment_cache_for
 from tokpar.certificate.stage_rule import places as places_of
-from tokpar.cuts.finder import finder_for
 from tokpar.facts.space_stages import SpaceCut
 from tokpar.limits import LEAST_CACHE_BYTES
 from tokpar.types import Rows, Seam
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
-
-OF_HUGGING_FACE = [name for name in NAMES if isinstance(named(name), Tokenizer)]
 
 
 ALL_SIDES = bytes([7]) * 256
@@ -187,58 +181,6 @@ def small_cache(adapter: Any) -> Any:
 
 
 @needs_kernel
-@given(st.data(), st.one_of(hf_tokenizers(), st.sampled_from(OF_HUGGING_FACE).map(named)))
-def test_batches_have_the_serial_ids_and_each_seam_is_licensed(
-    data: st.DataObject, tokenizer: Any
-) -> None:
-    """With a tiny budget, and waves of few texts."""
-    adapter: Any = tokpar.load(tokenizer)
-    contents = tuple(token.content for token in adapter.facts.added_tokens)
-    rows = data.draw(st.lists(texts_with(contents[:5], 60), min_size=2, max_size=8), label="rows")
-    own = [own_call(tokenizer, row) for row in rows]  # sets aside what the engine fails on
-    expected = [native.ids for native in tokenizer.encode_batch(rows)]
-    if adapter.has_segment_cache:
-        adapter._segment_cache = small_cache(adapter)
-    with patch.object(segment_cache, "WAVE", 60), tokpar.Encoder(adapter, workers=2) as encoder:
-        for _ in "12":
-            batch = encoder.encode_batch(rows)
-            assert [encoding.ids.tolist() for encoding in batch] == expected
-    for row, alone, encoding in zip(rows, own, batch, strict=True):
-        if encoding.report.plan == "divided at every space":
-            assert encoding.seams.everywhere is not None
-            cuts = np.cumsum([len(stretch) for stretch in stretches_of(row)])[:-1]
-            places = [seam.position for seam in encoding.seams]
-            if finder_for(adapter.facts).spaces:  # stages may not cut beside some characters
-                assert {*places} <= {*cuts.tolist()}
-            else:
-                assert places == cuts.tolist()
-            counts = [len(adapter.encode(row[:p])) for p in places]
-            assert [seam.token for seam in encoding.seams] == counts
-        if encoding.ids.tolist() == alone:  # not padded to the longest
-            report = tokpar.check(encoding, row, adapter)
-            assert report.ok, report.findings
-
-
-@needs_kernel
-@pytest.mark.parametrize("wave", [1, 60, 1 << 18])
-@pytest.mark.parametrize("name", ["default", "bert_part", "llama_style", "metaspace_unigram"])
-def test_long_texts_are_looked_up_in_parts(name: str, wave: int) -> None:
-    adapter: Any = tokpar.load(str(DATA / "default.json") if name == "default" else named(name))
-    cache, text = small_cache(adapter), ENGLISH[:3000].strip()
-    if cache is None:
-        assert name == "metaspace_unigram"
-        return
-    rows = [text, "", "a", text[7:200].strip(), f"{text}\u00a0 x"]
-    with patch.object(segment_cache, "WAVE", wave):
-        for _ in "12":
-            found, flags = cache.encode(rows, lambda some: adapter.encode_many(some, False))
-            assert all(flags)
-            for k, row in enumerate(rows):
-                assert found[k].tolist() == adapter.encode(row).tolist()
-    assert cache.counters["missed"] < cache.counters["segments"]
-
-
-@needs_kernel
 def test_texts_whose_new_segments_fail_have_no_rows_and_the_others_have() -> None:
     adapter: Any = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
     cache = small_cache(adapter)
@@ -284,57 +226,6 @@ def test_many_threads_may_use_one_cache() -> None:
 
 
 @needs_kernel
-@pytest.mark.parametrize("name", ["default", "bert_part", "deepseek_part"])
-def test_many_small_texts_are_divided(name: str) -> None:
-    tokenizer = named(name)
-    rows = [ENGLISH[k : k + 200] for k in range(0, len(ENGLISH), 200)] * 9
-    batch = tokpar.Encoder(tokenizer).encode_batch(rows)
-    assert [encoding.ids.tolist() for encoding in batch] == [own_call(tokenizer, r) for r in rows]
-    assert batch.report.executor == "memo"
-    assert batch.report.plan.endswith(f"{len(rows):,} divided at every space")
-    assert batch[3].report.plan == "divided at every space"
-    assert tokpar.check(batch[3], rows[3], tokenizer).ok
-
-
-@needs_kernel
-def test_texts_that_may_not_be_divided_are_not() -> None:
-    tokenizer = Tokenizer.from_file(str(DATA / "default.json"))
-    tokenizer.add_tokens([NativeToken("lazy dog", lstrip=True, rstrip=True, normalized=False)])
-    rows = [ENGLISH[:300], ENGLISH.replace("lazy", "old")[:300], ""] * 5
-    batch = tokpar.Encoder(tokenizer).encode_batch(rows)
-    assert [encoding.ids.tolist() for encoding in batch] == [own_call(tokenizer, r) for r in rows]
-    divided = [encoding.seams.everywhere is not None for encoding in batch]
-    assert divided == [False, True, False] * 5
-
-
-@needs_kernel
-@pytest.mark.parametrize("strategy", ["serial", "overlap", "lopt", "delimiter"])
-def test_other_strategies_divide_no_short_text(strategy: str) -> None:
-    rows = [ENGLISH[:300]] * 50
-    with tokpar.Encoder("default", strategy=strategy, allow_approximate=True) as encoder:
-        batch = encoder.encode_batch(rows)
-    assert all(encoding.seams.everywhere is None for encoding in batch)
-
-
-@needs_kernel
-def test_a_tokenizer_that_is_changed_never_answers_from_old_entries() -> None:
-    tokenizer = Tokenizer.from_file(str(DATA / "default.json"))
-    rows = [ENGLISH[:500]] * 40
-
-    def agrees() -> bool:
-        found = tokpar.encode_batch(rows, tokenizer)
-        assert found.report.executor == "memo"
-        return [each.ids.tolist() for each in found] == [own_call(tokenizer, row) for row in rows]
-
-    assert agrees()
-    assert agrees()
-    tokenizer.add_tokens(["brown fox"])
-    assert agrees()
-    tokenizer.normalizer = normalizers.Lowercase()
-    assert agrees()
-
-
-@needs_kernel
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_child_has_the_ids_while_a_thread_of_its_parent_learns() -> None:
     code = """
@@ -374,28 +265,6 @@ def test_the_kernel_is_chosen_by_a_variable(value: str, said: str) -> None:
     )
     assert said in done.stdout + done.stderr
     assert (done.returncode == 0) == (value == "none")
-
-
-def test_without_the_kernel_the_ids_are_the_same() -> None:
-    code = (
-        "import tokpar\n"
-        f"rows = [{ENGLISH[:500]!r}] * 50\n"
-        "with tokpar.Encoder('default') as encoder:\n"
-        "    batch = encoder.encode_batch(rows)\n"
-        "    print(batch.report.executor, *batch[1].ids.tolist())\n"
-    )
-    found = {
-        value: subprocess.run(
-            [sys.executable, "-c", code],
-            capture_output=True,
-            text=True,
-            check=True,
-            env={**os.environ, "TOKPAR_KERNEL": value},
-        ).stdout.split(maxsplit=1)
-        for value in ("none", "" if kernel_modules.CALL is None else "compiled")
-    }
-    assert len({ids for _, ids in found.values()}) == 1
-    assert found["none"][0] == "native"
 
 
 # ------------------------------------------------------------------- theorem 27: witnesses

@@ -18,7 +18,7 @@ from tests.support.seams import assert_adapter_lossless, assert_lossless
 from tests.support.shared_ids import LONG, sharing, tokenizer_of
 from tests.support.tokenizers_drawn import random_merges
 from tokpar.encoding import Encoding
-from tokpar.errors import FileFormatError, OptionError
+from tokpar.errors import FileFormatError
 from tokpar.facts.hf_facts import facts_from_json
 from tokpar.interfaces import facts_of
 from tokpar.seams import Seams
@@ -85,11 +85,6 @@ def test_a_space_is_not_absorbed_where_its_sign_shares_an_id() -> None:
     seam = Seam(1, "STAGE", "6.4", (("absorbed", "1"),), 2)
     report = tokpar.check(by_hand([1, 2, 1, 4], seam), "x a", adapter)
     assert "facts" in {finding.kind for finding in report.findings}
-
-
-def test_no_other_process_gets_what_cannot_be_written_down() -> None:
-    with pytest.raises(OptionError, match="two tokens have one id"):
-        tokpar.load(tokenizer_of(sharing())).spec()
 
 
 def test_an_added_token_may_share_the_id_of_a_merged_one() -> None:

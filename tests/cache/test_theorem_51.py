@@ -117,7 +117,6 @@ def stage_by_stage() -> bool:
 
 
 CUT = (r"[a-z]{1,2}|\s?.{2}[a-z]{1,2}|[\s\S]", r"[a1]{1,2}|[\s\S]")
-AA = plain_bpe([("a", "a")])
 
 
 def from_start_to_end() -> bool:

@@ -6,7 +6,6 @@ import copy
 import dataclasses
 import functools
 import pickle
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise, product
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tiktoken
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import AddedToken as Added
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
@@ -43,16 +42,15 @@ from tests.support.certified import (
     witness,
 )
 from tests.support.seams import part
-from tokpar.arrays import IdArray, byte_length, byte_starts, spaces_behind_text
-from tokpar.certificate import checker, content_index, pair_rule, tokenizer_probe
-from tokpar.certificate.certificate_file import from_bytes, to_bytes
+from tokpar.arrays import IdArray, byte_starts, spaces_behind_text
+from tokpar.certificate import checker
 from tokpar.certificate.check_context import CheckContext, RefusedError
 from tokpar.certificate.checker import check, check_seams, seam_findings, surely_licensed
 from tokpar.certificate.fact_differences import AS_TOLD
 from tokpar.certificate.frozen_tables import load_tables
 from tokpar.certificate.id_proof import edge_findings, token_counts
 from tokpar.certificate.rule_checker import RuleChecker
-from tokpar.certificate.tokenizer_probe import TokenizerProbe, Utf8Text
+from tokpar.certificate.tokenizer_probe import TokenizerProbe
 from tokpar.cuts.finder import finder_for
 from tokpar.encoding import Encoding
 from tokpar.interfaces import facts_of
@@ -61,42 +59,6 @@ from tokpar.seams import Columns, Everywhere, Seams
 from tokpar.types import AddedToken, Facts, Report, Seam
 
 # ------------------------------------------------------------------------------- the text's spaces
-
-
-@pytest.mark.parametrize("text", ["", "aé😀", "a\ud83d", "\ud83d\ude00é"])
-@pytest.mark.parametrize("times", [1, 70_000])  # a long text is not encoded anew
-def test_bytes_of_a_text(text: str, times: int) -> None:
-    assert byte_length(text * times) == times * len(text.encode("utf-8", "surrogatepass"))
-
-
-@given(TEXTS, st.data())
-@example("\x85 a\xa0 b\u1680 c\u2000 d\u200b e\u2029 f\u205f g\u3000 h\U0001f680 i\x1c j", None)
-def test_spaces_in_bytes_are_those_of_the_text(text: str, data: Any) -> None:
-    places = spaces_behind_text(text, 0, len(text))
-    starts = byte_starts(text)
-    own = Utf8Text(text)
-    assert own.spaces.tolist() == starts[places].tolist()
-    everywhere = np.arange(len(text) + 1)
-    assert own.byte_offsets(everywhere).tolist() == starts.tolist()
-    for size in (1, 2, 5):  # bytes looked at together, 131,072 otherwise
-        with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(tokenizer_probe, "_BLOCK", size)
-            assert Utf8Text(text).spaces.tolist() == own.spaces.tolist()
-    if data is None:
-        return
-    ends = sorted(data.draw(st.sets(st.integers(0, len(text)), min_size=2)))
-    regions = np.array([*pairwise(ends)], dtype=np.int64)
-    regions = regions[data.draw(st.sets(st.integers(0, len(regions) - 1)).map(sorted))]
-    expected = [p for a, b in regions.tolist() for p in spaces_behind_text(text, a, b).tolist()]
-    assert own.spaces_inside(starts[regions]).tolist() == starts[expected].tolist()
-    for place in range(len(text)):
-        assert own.position(int(starts[place])) == place
-
-
-@given(TEXTS, st.lists(TEXTS | st.sampled_from(["a", " ", "ab"]), max_size=8))
-def test_contents_that_occur_are_found(text: str, contents: list[str]) -> None:
-    drawn = [*contents, text[1:3], text[-2:], text[:1] + text]
-    assert {*content_index.occurring(drawn, text)} == {c for c in drawn if c and c in text}
 
 
 # ------------------------------------------------------------------------------- columns
@@ -215,89 +177,6 @@ def facts_named(name: str, tokens: str) -> Facts:
     return dataclasses.replace(FACTS[name](), added_tokens=added_of(TOKENS[tokens]))
 
 
-@functools.cache
-def facts_normalized() -> tuple[Facts, ...]:
-    return tuple(
-        tokenizer.facts
-        for normalizer in STAGES_AROUND
-        for tokenizer in (regex_tokenizer("cl100k", normalizer), bert_tokenizer(normalizer))
-    )
-
-
-def without_a_side(which: slice) -> Callable[..., Any]:
-    """Seams are taken for alike that have only one character in common."""
-    original = checker.surely_licensed
-
-    class Blind(str):
-        def __getitem__(self, part: Any) -> str:
-            found = str(self)[part]
-            return found if isinstance(part, int) else found[which]
-
-    def judged(columns: Columns, placed: Any, ground: CheckContext, judge: RuleChecker) -> Any:
-        blind = CheckContext(Blind(ground.text), ground.facts, ground.tables)
-        return original(columns, placed, blind, judge)
-
-    return judged
-
-
-# each planted mistake must be told apart from the judge by the texts above
-holds = checker._holds
-EVERY_KIND = {"NFC", "Replace", "Strip", "BertNormalizer", "StripAccents"}
-BY_TWO = {("PAIR", theorem) for theorem in ("20", "40", "42", "4.8")}
-MISTAKES: list[tuple[Any, str, Any]] = [
-    (pair_rule, "_KEPT", dict.fromkeys(pair_rule._KEPT, EVERY_KIND)),
-    (pair_rule, "_KEPT", pair_rule._KEPT | {pair_rule.NON_SPACE: EVERY_KIND}),
-    (pair_rule, "_KEPT", pair_rule._KEPT | {pair_rule.ANY: EVERY_KIND}),
-    (checker, "looks_at_two", lambda licence, facts: licence[:2] in BY_TWO),
-    (checker, "_holds", lambda condition, of: True),
-    (checker, "_holds", lambda condition, of: isinstance(of, int) or holds(condition, of)),
-    (sys.modules[__name__], "surely_licensed", without_a_side(slice(1, 2))),
-    (sys.modules[__name__], "surely_licensed", without_a_side(slice(0, 1))),
-]
-
-
-STAGES_AROUND = [
-    normalizers.Replace("a", " "),
-    normalizers.Replace("ab", " "),
-    normalizers.Strip(),
-    normalizers.StripAccents(),
-]
-TWICE = "xb cd xb. ab cd ab."
-"""The same characters at two places, of which a normalizer may change one."""
-
-
-def all_compared() -> None:
-    """The texts of the tests above through every kind of tokenizer."""
-    texts = (EVERY, DIGITS, "x  a b 1.\n" + EVERY, "a b.a 123456 aé中")
-    for text in (TWICE, *texts):
-        for facts in facts_normalized():
-            compared(text, facts)
-    for tokens in TOKENS:
-        for text in texts:
-            for name in FACTS:
-                compared(text, facts_named(name, tokens))
-
-
-@functools.cache
-def unplanted() -> None:
-    """Without a mistake all is well."""
-    all_compared()
-
-
-def test_columns_agree_where_mistakes_are_planted() -> None:
-    unplanted()
-
-
-@pytest.mark.parametrize(("where", "name", "wrong"), MISTAKES)
-def test_a_mistake_in_columns_is_seen(
-    monkeypatch: pytest.MonkeyPatch, where: Any, name: str, wrong: Any
-) -> None:
-    unplanted()
-    monkeypatch.setattr(where, name, wrong)
-    with pytest.raises(AssertionError):
-        all_compared()
-
-
 def test_digits_inside_a_run_and_line_ends_are_refused() -> None:
     facts, text = regex_tokenizer("cl100k").facts, "a123456 b"
     for place in range(1, len(text)):
@@ -386,12 +265,6 @@ def test_a_dense_certificate_is_judged_without_its_seams() -> None:
         len(encoding.seams)
 
 
-def test_a_stored_dense_certificate_checks_like_the_encoding() -> None:
-    tokenizer, text, encoding = dense_case()
-    stored = from_bytes(to_bytes(encoding, text, "t"))
-    assert check(stored, text, tokenizer) == check(encoding, text, tokenizer)
-
-
 def regions_case(regions: list[tuple[int, int]], licence: Seam = UNIVERSAL) -> set[str]:
     tokenizer, text, encoding = dense_case()
     seams = Seams(encoding.seams.planned, Everywhere(licence, np.array(regions, dtype=np.int64)))
@@ -423,11 +296,6 @@ END, (A, B, C) = len(DENSE), PLACES
 )
 def test_regions_must_lie_between_neighbouring_seams(regions: list[tuple[int, int]]) -> None:
     assert regions_case(regions) == {"region"}
-
-
-def test_any_of_the_regions_between_seams_will_do() -> None:
-    for regions in ([], [(0, A)], [(A, B), (C, END)], [(C, END)]):
-        assert regions_case(regions) == set()
 
 
 def test_a_seam_of_a_wrong_witness_ends_no_region() -> None:
@@ -762,28 +630,6 @@ def test_an_encoding_that_was_pickled_or_copied_checks() -> None:
         report = check(other, ENGLISH, tokenizer)
         assert report.ok
         assert report.seams == len(encoding.seams)
-
-
-def test_the_seams_counted_are_those_of_the_encoding_and_none_is_made(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    tokenizer, encoding = divided()
-    expected = len(encoding.seams)
-    bare = Encoding.of(encoding.ids, Seams(*encoding.seams.__reduce__()[1]), encoding.report)
-    made: list[Any] = []
-    for name in ("positions", "tokens"):
-        monkeypatch.setattr(Seams, name, property(lambda self: made.append(self)))
-    assert check(bare, ENGLISH, tokenizer).seams == expected
-    assert made == []
-
-
-def test_the_memory_of_words_writes_small_certificates() -> None:
-    tokenizer, encoding = divided()
-    data = to_bytes(encoding, ENGLISH, tokenizer.name)
-    stored = from_bytes(data)
-    assert stored.seams.everywhere is not None
-    assert len(data) - 4 * len(encoding.ids) < 1500
-    assert check(stored, ENGLISH, tokenizer).ok
 
 
 @pytest.mark.parametrize("settings", [{"strategy": "only_second"}, {"stride": 4}])

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.certified import cl100k_case, encoding_of, kinds, regex_tokenizer
+from tests.support.certified import cl100k_case, encoding_of, kinds
 from tokpar.certificate.certificate_file import StoredCertificate, from_bytes, to_bytes
 from tokpar.certificate.checker import check
 from tokpar.encoding import Encoding
 from tokpar.errors import FileFormatError
-from tokpar.seams import Columns, Everywhere, Seams
+from tokpar.seams import Everywhere, Seams
 from tokpar.types import Report, Seam, Witness
 
 Header = dict[str, Any]
@@ -335,21 +335,6 @@ def test_a_member_that_unpacks_to_more_than_it_says_is_unpacked_no_further() -> 
     assert peak < 1 << 20
 
 
-def test_numpy_reads_the_file() -> None:
-    stored = from_bytes(good())
-    with np.load(io.BytesIO(good())) as file:
-        assert file["ids"].tolist() == stored.ids.tolist()
-        assert np.cumsum(file["positions"]).tolist() == stored.seams.planned.positions.tolist()
-        assert json.loads(file["header.json"])["format"] == "tokpar certificate"
-
-
-def test_a_column_of_equal_numbers_is_written_so_that_it_can_be_read() -> None:
-    count = 1 << 18
-    zeros = np.zeros(count, dtype=np.int64)
-    planned = Columns(np.arange(1, count + 1), zeros, zeros, (("PAIR", "20", ()),))
-    assert len(from_bytes(written(Seams(planned))).seams) == count
-
-
 # ------------------------------------------------------------------------------- another text
 
 
@@ -372,12 +357,6 @@ def test_another_text_is_a_finding_that_says_which() -> None:
         findings = check(stored, other, tokenizer).findings
         assert findings[0].kind == "text"
         assert said in findings[0].message
-
-
-def test_another_tokenizer_is_a_finding() -> None:
-    _, text, stored = stored_case()
-    found = kinds(check(stored, text, regex_tokenizer("o200k")))
-    assert "pattern" in found
 
 
 def test_a_stored_certificate_without_seams_still_has_its_ids_compared() -> None:

@@ -32,7 +32,6 @@ from tests.support.tokenizers_drawn import (
     byte_level_specs,
     contents,
     hf_tokenizers,
-    named_tokenizers,
     texts_with,
     tiktoken_encodings,
     tiktoken_specs,
@@ -41,14 +40,11 @@ from tokpar.arrays import IdArray, utf8_bytes
 from tokpar.certificate import distinct_segments as distinct_module
 from tokpar.certificate.checker import check
 from tokpar.certificate.distinct_segments import distinct_segments
-from tokpar.certificate.findings import Level
 from tokpar.certificate.segment_pretokens import PretokenGate, pretoken_rows
 from tokpar.certificate.tokenizer_probe import TokenizerProbe
-from tokpar.errors import EngineError, OptionError
+from tokpar.errors import EngineError
 from tokpar.types import Seam
 
-PROSE = "It's 1,234 words of\n\nplain  prose, and 中文字 too; the rest isn't. " * 3
-CODE = "def f(x):\n    return {'a': [1, 22, 333], 'b': x_y2}  # done\n\n\nclass A(B): ...\n" * 3
 SIZES = st.sampled_from([1, 2, 3, 250])
 
 
@@ -211,13 +207,6 @@ def test_the_report_says_what_its_level_proves() -> None:
     assert not wrong.proved
 
 
-def test_another_level_is_refused_with_the_known_ones() -> None:
-    tokenizer, text, encoding = cl100k_case()
-    with pytest.raises(OptionError, match=r"unknown level 'full'; expected one of ids, model"):
-        check(encoding, text, tokenizer, "full")
-    assert [*Level] == ["ids", "model"]
-
-
 def test_segments_of_wide_characters_are_compared_in_bytes() -> None:
     text = "中文 é 中文 é" * 20
     codes = utf8_bytes(text)
@@ -261,20 +250,6 @@ def test_segments_known_by_their_pretokens_have_their_own_ids(data: st.DataObjec
     found, _ = pretokens_of(adapter, text, cuts)
     for segment, ids in found.items():
         assert ids == adapter.encode(segment).tolist(), segment
-
-
-@pytest.mark.parametrize("name", sorted(named_tokenizers()))
-def test_nearly_all_segments_of_prose_and_code_are_known(name: str) -> None:
-    tokenizer = named_tokenizers()[name]
-    settings = {"disallowed_special": ()} if hasattr(tokenizer, "encode_ordinary") else {}
-    adapter: Any = tokpar.load(tokenizer, **settings)
-    text = PROSE + CODE
-    cuts = [p for p in range(1, len(text)) if text[p] == " " and text[p - 1] != " "]
-    found, unknown = pretokens_of(adapter, text, cuts)
-    for segment, ids in found.items():
-        assert ids == adapter.encode(segment).tolist(), segment
-    if adapter.facts.scheme == "regex" and adapter.facts.tiles:
-        assert unknown <= 2
 
 
 def test_a_segment_with_an_added_token_is_encoded_as_a_whole() -> None:

@@ -39,10 +39,8 @@ from tokpar.facts.hf_facts import facts_with_tokens
 from tokpar.files.format_upgrade import as_format_one
 from tokpar.files.vocabulary import GPT2_PATTERN, Vocabulary
 from tokpar.interfaces import facts_of
-from tokpar.seams import Seams
 
 LINE = "The first line, ab <x> 123 of caf\u00e9s.\n"
-NO_SEAMS = Seams.of(())
 
 
 def findings_of(tokenizer: Any, **settings: Any) -> list[str]:

@@ -317,7 +317,7 @@ def first_run(untrusted: Any, length: int) -> list[Span]:
     return [*runs_outside(untrusted, 0, length)][:1]
 
 
-def without_edges(first: int, control: Any) -> dict[str, str]:
+def without_edges(first: int, control: Any, vocabulary: str) -> dict[str, str]:
     return {content: chr(first + k) for k, content in enumerate(sorted(control))}
 
 
@@ -342,10 +342,6 @@ def test_a_planted_fault_is_found(
     monkeypatch.setattr(named_text, "randbelow", lambda count: 0)  # U+E000, which texts have
     monkeypatch.setattr(module, name, fault)
     assert some_check_fails()
-
-
-def test_no_planted_fault_nothing_is_found() -> None:
-    assert not some_check_fails(15)
 
 
 MAKES_COPY = hf_trust._with_names

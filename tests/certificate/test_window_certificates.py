@@ -16,7 +16,7 @@ from tokpar.cuts.finder import finder_for
 from tokpar.interfaces import facts_of
 from tokpar.loading import load
 from tokpar.patterns.shipped_patterns import CL100K
-from tokpar.types import AddedToken, Seam
+from tokpar.types import Seam
 
 TEXT = "ab 12345 cd\n1234567890123 x\n\n yy z's  zz 1"
 
@@ -168,9 +168,3 @@ def test_a_proof_of_another_hash_is_refused() -> None:
     assert known
     seams = [with_proof(seam, digest) for seam in found_in(TEXT)]
     assert {finding.kind for finding in seam_findings(seams, TEXT, facts)} == {"proof"}
-
-
-def in_twos(*contents: str) -> Any:
-    adapter = load(by_regex((r"\p{N}{1,2}|[\s\S]",)))
-    added = tuple(AddedToken(content, 9 + k) for k, content in enumerate(contents))
-    return dataclasses.replace(adapter.facts, added_tokens=added)

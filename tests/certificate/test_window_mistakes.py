@@ -25,8 +25,6 @@ from tokpar.loading import load
 from tokpar.patterns.known_pattern import KnownPattern, PairTable
 from tokpar.types import Seam, Theorem
 
-AFTER = r"x\p{N}{1,2}|\p{N}{1,2}|a+ ?|[\s\S]"
-
 
 @dataclass(frozen=True)
 class Case:
@@ -40,7 +38,6 @@ class Case:
 
 
 ROW = Case((r"\S{2,3}\p{N}*|\s+", r"\p{L}{1,2}|[\s\S]"), atoms=("a", "A", "1", " ", ".", "b"))
-DIGITS = Case((AFTER,), atoms=("1", "2", "3", "1", "x", "a", " "))
 MISTAKES: dict[str, tuple[type, str, str, str, Case]] = {
     "a prefix": (
         PairSeams, "certify", 'self.facts.prefix_space and text[p] != " "', "False",

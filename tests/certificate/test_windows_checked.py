@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import at_most, cases
-from tests.support.second_threats import SecondDecision
 from tests.support.windows_brute import ask, asked
 from tests.support.windows_drawn import (
     ATOMS,
@@ -29,7 +28,6 @@ from tokpar.patterns.decided_pattern import stage_proof
 from tokpar.patterns.pair_search import Pairs
 from tokpar.patterns.shipped_patterns import CL100K, GPT2, O200K, QWEN2, TEKKEN
 from tokpar.patterns.splits import SplitStage, decide_pairs, tree_of
-from tokpar.patterns.time_budget import Budget
 from tokpar.regexes.pair_rows import RowPairs
 from tokpar.regexes.pattern_parser import RefusedProofError
 
@@ -105,30 +103,10 @@ def test_the_checker_of_rows_accepts_what_was_decided_and_no_more(patterns: Sequ
 
 @settings(at_most(100), suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_the_second_decision_agrees_on_drawn_rows(data: st.DataObject) -> None:
-    """Items and threats of tests/support, which share no code with `pair_rows`."""
-    splits = data.draw(st.one_of(rows("regex"), st.builds(lambda one: [one], split("regex"))))
-    windows = windows_or_none(splits, ATOMS[:5])
-    second = SecondDecision(windows.stages, Budget(60))
-    for c, d in product(range(windows.alphabet.size), repeat=2):
-        assert windows.pairs[c, d] == second.holds((c,), (d,)), (c, d)
-
-
-@settings(at_most(100), suppress_health_check=list(HealthCheck))
-@given(data=st.data())
 def test_the_checker_of_rows_agrees_on_drawn_rows(data: st.DataObject) -> None:
     splits = data.draw(rows("regex"))
     windows = windows_or_none(splits, ATOMS[:5])
     checker = rows_checker(windows, splits)
-    assert differing(windows, checker) == []
-
-
-@at_most(100)
-@given(data=st.data())
-def test_the_checker_of_rows_agrees_on_a_row_of_one(data: st.DataObject) -> None:
-    one = data.draw(split("regex"))
-    windows = windows_or_none([one], ATOMS[:4])
-    checker = rows_checker(windows, [one])
     assert differing(windows, checker) == []
 
 
@@ -210,12 +188,6 @@ def test_spoilt_proofs_are_refused(what: str) -> None:
     PairChecker(proof)
     with pytest.raises(RefusedProofError):
         PairChecker(proof | SPOILT[what])
-
-
-@pytest.mark.parametrize("proof", ["", [], None, {"size": 3}])
-def test_what_is_no_proof_is_refused(proof: object) -> None:
-    with pytest.raises(RefusedProofError):
-        PairChecker(proof)
 
 
 def test_a_tree_that_is_too_deep_is_refused() -> None:

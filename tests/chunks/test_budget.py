@@ -85,16 +85,6 @@ def test_what_is_kept_is_what_it_says(
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=drawn(40))
-@given(data=st.data(), most=st.integers(1, 200), keep=KEEPS, as_messages=st.booleans())
-def test_parts_of_real_vocabularies(
-    name: str, data: st.DataObject, most: int, keep: Any, as_messages: bool
-) -> None:
-    texts = [drawn_text(data, named(name), 100) * 3 for _ in range(3)]
-    check_kept(adapter_of(named(name)), texts, most, keep, as_messages)
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_lines_for_each_budget(name: str) -> None:
     """Ends whose characters would make one token side by side: "e" before "\n", and "T" behind."""
     texts = ["One line.\nTwo ", "lines, x\n\ny", " and some words. " * 3, "one\ntwo three\nfour"]
@@ -127,19 +117,6 @@ def test_counts_of_parts_add_up_to_the_count_of_the_prompt() -> None:
     assert kept.count == kept.whole_count == tokpar.count("".join(parts))
     assert sum(map(tokpar.count, parts)) != kept.count
     assert (kept.texts, kept.is_certified) == (tuple(parts), True)
-
-
-def test_the_middle_of_a_long_chat_is_left_out() -> None:
-    """No count by characters, no half character, and each message is counted as it is encoded."""
-    chat = [{"role": "system", "content": "Answer briefly. 🫠 "}]
-    chat += [{"role": "user", "content": f"Question {k}: " + "🫠 of words " * 50} for k in range(9)]
-    kept = tokpar.fit(chat, 400)
-    assert kept.texts[0] == chat[0]["content"]
-    assert kept.ranges[4] == ()
-    assert kept.texts[9]
-    assert chat[9]["content"].endswith(kept.texts[9])
-    assert [*kept.counts] == [*map(tokpar.count, kept.texts)]
-    assert 380 < kept.count <= 400
 
 
 def test_a_text_without_cuts_ends_between_tokens() -> None:

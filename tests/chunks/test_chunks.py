@@ -20,7 +20,6 @@ from tests.conftest import drawn
 from tests.support.cli_runs import run
 from tests.support.drawn_runs import NAMES, adapter_of, any_tokenizer, drawn_text, named
 from tests.support.fakes import WordHash
-from tests.support.paths import VOCAB
 from tests.support.tokenizers_drawn import plain_copy
 from tokpar.chunks import boundaries, encoded_text
 from tokpar.chunks.text_chunk import TextChunk
@@ -141,18 +140,6 @@ TEXTS = {
 }
 
 
-@pytest.mark.each_value
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("kind", TEXTS)
-def test_texts_of_many_kinds(name: str, kind: str) -> None:
-    tokenizer, text = named(name), TEXTS[kind]
-    special = own_tokenizer(tokenizer).special
-    for boundary in ("token", "cut", "line", "sentence"):
-        for max_tokens, overlap in ((8 + special, 3), (20, 0)):
-            found = chunks_of(tokenizer, text, max_tokens, overlap, boundary)
-            assert_chunks(tokenizer, text, max_tokens, overlap, boundary, found)
-
-
 @pytest.fixture
 def small_regions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoded_text, "REGION", 1)
@@ -210,10 +197,6 @@ def test_ends_of_lines_and_sentences_are_those_of_the_whole_text(
     for start in range(1, len(text)):
         first = next((end for end in ends if start <= end < len(text)), None)
         assert places.first(start, len(text)) == first
-
-
-def test_an_empty_text_has_no_chunk() -> None:
-    assert list(tokpar.Encoder().chunks("", 5)) == []
 
 
 def test_a_slice_that_is_longer_alone_is_cut_earlier() -> None:
@@ -280,16 +263,6 @@ def test_a_character_that_needs_more_tokens_than_a_chunk_has_is_named() -> None:
         list(encoder.chunks("ab🫠", 1))
 
 
-def test_special_tokens_count() -> None:
-    encoder = tokpar.Encoder(tokpar.load(VOCAB / "bert_part.json", truncation=False))
-    with pytest.raises(OptionError, match="leaves no room for text beside its 2 special tokens"):
-        encoder.chunks("some text", 2)
-    with pytest.raises(OptionError, match="room for 3 tokens beside its 2 special tokens"):
-        encoder.chunks("some text", 5, overlap=3)
-    chunks = list(encoder.chunks("a b c d", 3))
-    assert [len(chunk.ids) for chunk in chunks] == [3, 3, 3, 3]
-
-
 def test_truncation_of_the_settings_hides_no_text() -> None:
     tokenizer = plain_copy(named("bert_part"))
     tokenizer.enable_truncation(20)
@@ -326,17 +299,3 @@ def test_the_command_writes_a_line_for_each_chunk(tmp_path: Path) -> None:
     )
     assert (again.code, again.out, again.err) == (0, "", "")
     assert out.read_text(encoding="utf-8") == outcome.out
-
-
-def test_the_command_names_a_file_that_it_cannot_use(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("some text", encoding="utf-8")
-    missing = tmp_path / "b.txt"
-    outcome = run("chunks", missing, tmp_path / "a.txt", "--max-tokens", 9)
-    assert outcome.code == 1
-    assert str(missing) in outcome.err
-    assert json.loads(outcome.out)["text"] == "some text"
-
-
-def test_the_command_refuses_another_kind_of_file() -> None:
-    outcome = run("chunks", "--text", "a", "--max-tokens", 9, "--out", "a.txt")
-    assert outcome.error == "--out a.txt: expected a name ending in .jsonl"

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 import tokpar
 from tests.chunks.brute_force import called, own_tokenizer
-from tests.conftest import cases, drawn
+from tests.conftest import cases
 from tests.support.drawn_runs import NAMES, adapter_of, any_tokenizer, drawn_text, named
 from tests.support.tokenizers_drawn import plain_copy
 from tokpar.chunks import end_ids
@@ -50,16 +50,6 @@ def test_max_tokens_is_the_truncation_of_the_library(
         copied = called(plain_copy(tokenizer), text, False).ids
         assume(copied == adapter_of(tokenizer).encode(text).tolist())
     check_truncation(tokenizer, text, max_tokens, side)
-
-
-@pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=drawn(40))
-@given(data=st.data(), max_tokens=st.integers(1, 200), side=SIDES, times=st.integers(1, 60))
-def test_max_tokens_on_parts_of_real_vocabularies(
-    name: str, data: st.DataObject, max_tokens: int, side: Any, times: int
-) -> None:
-    tokenizer = named(name)
-    check_truncation(tokenizer, drawn_text(data, tokenizer, 100) * times, max_tokens, side)
 
 
 def check_truncation(tokenizer: Any, text: str, max_tokens: int, side: Any) -> None:
@@ -148,11 +138,6 @@ def test_a_few_ids_of_a_long_text_cost_a_few_code_points(side: Any) -> None:
 def test_arguments_that_cannot_be_used(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         tokpar.Encoder().encode("text", **arguments)
-
-
-def test_a_limit_below_0_is_refused() -> None:
-    with pytest.raises(OptionError, match="limit must be an int of at least 0, got -1"):
-        tokpar.Encoder().count("text", limit=-1)
 
 
 def test_parts_of_a_text_are_exact_where_the_strategy_is_approximate() -> None:

@@ -33,13 +33,3 @@ def test_a_recipe_gives_the_slices_of_the_chunks(module: str) -> None:
     parts = splitter.split_text(TEXT)
     assert "".join(parts) == TEXT
     assert max(map(encoder.count, parts)) <= 32
-
-
-@pytest.mark.parametrize("module", RECIPES)
-def test_a_recipe_is_python_of_some_ten_lines(module: str) -> None:
-    page = (ROOT / "docs" / "chunks.md").read_text(encoding="utf-8")
-    found = re.search(rf"^    from {re.escape(module)} import .*\n(?:(?:    .*)?\n)+", page, re.M)
-    assert found is not None
-    body = inspect.cleandoc(found[0])
-    compile(body, "chunks.md", "exec")
-    assert len([line for line in body.splitlines() if line]) <= 13

@@ -13,22 +13,17 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from tokenizers import Tokenizer, models
 
 import tokpar
 import tokpar.registry as registry_module
 from tests.support.cli_runs import Outcome
-from tests.support.paths import ROOT, VOCAB
+from tests.support.paths import VOCAB
 from tokpar import builtins, kernel_modules
 from tokpar.builtins import COMMANDS
 from tokpar.certificate.certificate_file import from_bytes, to_bytes
-from tokpar.certificate.checker import check_seams
 from tokpar.cli import main
-from tokpar.cli.options import _value
 from tokpar.cli.progress import ProgressExecutor
-from tokpar.cli.screen import visible
 from tokpar.encoding import Encoding
 from tokpar.hooks import ELSEWHERE, Command, hookimpl, install, load_plugin
 from tokpar.registry import Registry
@@ -36,7 +31,6 @@ from tokpar.seams import Seams
 from tokpar.types import Report, Rows, Seam
 
 DEEPSEEK = str(VOCAB / "deepseek_part.json")
-BERT = str(VOCAB / "bert_part.json")
 CL100K = str(VOCAB / "cl100k_part.tiktoken")
 CL100K_PATTERN = json.loads((VOCAB / "patterns.json").read_text(encoding="utf-8"))["cl100k_part"]
 LONG = "The quick brown fox, 12345678 times.\r\nNaïve 中文 too. " * 400
@@ -98,10 +92,6 @@ def test_encode_says_on_stderr_how_it_went(run: Run, long_file: Path) -> None:
         assert part in err
 
 
-def test_quiet_says_nothing(run: Run, long_file: Path) -> None:
-    assert run("encode", long_file, "--quiet").err == ""
-
-
 def test_json_reports_chunks_seams_and_lossless(run: Run, long_file: Path) -> None:
     options = ("--strategy", "auto", "--executor", "native", "--tokenizer", DEEPSEEK)
     got = run("encode", long_file, *options, "--json").json
@@ -112,16 +102,6 @@ def test_json_reports_chunks_seams_and_lossless(run: Run, long_file: Path) -> No
     assert (got["file"], got["code_points"]) == (str(long_file), len(LONG))
     assert got["bytes"] == len(LONG.encode())
     assert {"plan", "why", "strategy", "executor", "seconds"} <= got["report"].keys()
-
-
-def test_json_without_ids(run: Run) -> None:
-    got = run("encode", "--text", "a b", "--json", "--no-ids").json
-    assert "ids" not in got
-    assert got["ids_count"] == len(serial_ids("a b"))
-
-
-def test_json_goes_to_stdout_alone(run: Run) -> None:
-    assert run("encode", "--text", "a b", "--json").err == ""
 
 
 def test_several_files_give_one_line_each_in_order(run: Run, tmp_path: Path) -> None:
@@ -140,11 +120,6 @@ def test_standard_input_is_the_default_text(run: Run, arguments: tuple[str, ...]
     assert ids_of(outcome.out) == serial_ids("one\r\ntwo é")
 
 
-def test_an_empty_text_has_no_ids(run: Run) -> None:
-    outcome = run("encode", "--text", "")
-    assert (outcome.code, outcome.out) == (0, "\n")
-
-
 @pytest.mark.parametrize("suffix", [".npy", ".txt", ".json"])
 def test_out_writes_the_ids_to_a_file_that_decode_reads(
     run: Run, tmp_path: Path, long_file: Path, suffix: str
@@ -153,19 +128,6 @@ def test_out_writes_the_ids_to_a_file_that_decode_reads(
     assert run("encode", long_file, "--out", target, "--quiet") == Outcome(0, "", "")
     decoded = run("decode", "--file", target)
     assert (decoded.code, decoded.out) == (0, LONG)
-
-
-def test_out_as_array_is_uint32(run: Run, tmp_path: Path) -> None:
-    run("encode", "--text", "a b", "--out", tmp_path / "ids.npy")
-    assert np.load(tmp_path / "ids.npy").dtype == np.uint32
-
-
-def test_special_tokens_are_the_tokenizers_business(run: Run) -> None:
-    """The file stores padding to 128 ids, too."""
-    the, pad = 1996, 0
-    bert = ("encode", "--tokenizer", BERT, "--text", "the")
-    assert ids_of(run(*bert).out) == [101, the, 102] + [pad] * 125
-    assert ids_of(run(*bert, "--no-special-tokens").out) == [the] + [pad] * 127
 
 
 def test_a_tiktoken_file_takes_its_pattern_and_special_tokens(run: Run) -> None:
@@ -207,11 +169,6 @@ def test_decode_refuses_a_file_that_is_no_array(run: Run, tmp_path: Path, conten
     assert str(path) in run("decode", "--file", path).error
 
 
-def test_decode_refuses_an_array_of_another_shape(run: Run, tmp_path: Path) -> None:
-    np.save(tmp_path / "ids.npy", np.zeros((2, 2)))
-    assert "float64" in run("decode", "--file", tmp_path / "ids.npy").error
-
-
 def test_count_prints_a_line_per_text_and_their_sum(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_text("one two", encoding="utf-8")
@@ -233,12 +190,6 @@ def certified(run: Run, text_file: Path, path: Path, executor: str) -> Path:
 @pytest.fixture
 def certificate(run: Run, long_file: Path, tmp_path: Path) -> Path:
     return certified(run, long_file, tmp_path / "seams.tokpar", "native")
-
-
-@pytest.fixture
-def thousands(run: Run, long_file: Path, tmp_path: Path) -> Path:
-    """A certificate of a text that was cut at its spaces."""
-    return certified(run, long_file, tmp_path / "thousands.tokpar", "memo")
 
 
 def rewritten(path: Path, long_file: Path, seams: Seams, ids: Any = None) -> Path:
@@ -291,81 +242,12 @@ def test_check_finds_a_shifted_seam(run: Run, long_file: Path, certificate: Path
     assert "seam 2" in outcome.out
 
 
-def test_check_confirms_thousands_of_cuts(run: Run, long_file: Path, thousands: Path) -> None:
-    got = run("check", long_file, "--certificate", thousands, "--json").json
-    assert (got["ok"], got["findings"]) == (True, [])
-    assert got["seams"] > 3000
-
-
-def test_check_finds_one_wrong_region_of_thousands_of_cuts(
-    run: Run, long_file: Path, thousands: Path
-) -> None:
-    seams = from_bytes(thousands.read_bytes()).seams
-    assert seams.everywhere is not None
-    regions = seams.everywhere.regions.copy()
-    regions[0, 1] -= 1
-    other = Seams(seams.planned, replace(seams.everywhere, regions=regions))
-    outcome = run("check", long_file, "--certificate", rewritten(thousands, long_file, other))
-    assert outcome.code == 1
-    assert "region at 0" in outcome.out
-
-
-def test_check_finds_ids_swapped_among_thousands_of_cuts(
-    run: Run, long_file: Path, thousands: Path
-) -> None:
-    stored = from_bytes(thousands.read_bytes())
-    ids = stored.ids.copy()
-    ids[[7, 8]] = ids[[8, 7]]
-    outcome = run(
-        "check", long_file, "--certificate", rewritten(thousands, long_file, stored.seams, ids)
-    )
-    assert outcome.code == 1
-
-
-def test_check_finds_a_swapped_rule(run: Run, long_file: Path, certificate: Path) -> None:
-    seams = seams_in(certificate)
-    seams[0] = replace(seams[0], rule="EDGE", theorem="29")
-    path = rewritten(certificate, long_file, Seams.of(seams))
-    got = run("check", long_file, "--certificate", path, "--json")
-    assert got.code == 1
-    assert got.json["findings"][0]["seam"] == 0
-
-
 def test_check_finds_a_wrong_id(run: Run, long_file: Path, certificate: Path) -> None:
     stored = from_bytes(certificate.read_bytes())
     ids = stored.ids.copy()
     ids[[7, 8]] = ids[[8, 7]]
     path = rewritten(certificate, long_file, stored.seams, ids)
     assert run("check", long_file, "--certificate", path).code == 1
-
-
-def test_letters_in_place_of_words_have_licensed_seams_and_fail_the_check(
-    run: Run, long_file: Path, certificate: Path
-) -> None:
-    stored = from_bytes(certificate.read_bytes())
-    tokenizer = tokpar.load()
-    text = long_file.read_bytes().decode()
-    letters = [tokenizer.encode(char) for char in text]
-    counts = np.cumsum([0, *map(len, letters)])
-    seams = [replace(seam, token=int(counts[seam.position])) for seam in stored.seams]
-    path = rewritten(certificate, long_file, Seams.of(seams), np.concatenate(letters))
-    stored = from_bytes(path.read_bytes())
-    assert check_seams(stored, text, tokenizer).findings == ()
-    outcome = run("check", long_file, "--certificate", path)
-    assert outcome.code == 1
-    assert "serial" in outcome.out
-
-
-def test_check_names_the_levels_when_it_gets_another(run: Run, long_file: Path) -> None:
-    outcome = run("check", long_file, "--level", "full")
-    assert outcome.code == 2
-    assert "ids, model" in outcome.err.replace("'", "")
-
-
-def test_check_finds_another_text(run: Run, tmp_path: Path, certificate: Path) -> None:
-    other = tmp_path / "other.txt"
-    other.write_text(LONG.replace("fox", "cat", 1), encoding="utf-8", newline="")
-    assert run("check", other, "--certificate", certificate).code == 1
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"format": "tokpar certificate"}'])
@@ -405,14 +287,6 @@ def test_plan_as_json_has_every_cut(run: Run, long_file: Path) -> None:
         assert cut["rule"] == "PAIR"
 
 
-def test_plan_says_why_not(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "run"
-    path.write_text("a" * 20000 + "\u2e43", encoding="utf-8")  # engines differ on the last one
-    assert "no place in the text is a certified cut" in run("plan", path).out
-    path.write_text("short", encoding="utf-8")
-    assert "not cut: the text is too short" in run("plan", path).out
-
-
 def test_plan_counts_all_cuts(run: Run, tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
     text.write_text("one two, three")
@@ -421,46 +295,6 @@ def test_plan_counts_all_cuts(run: Run, tmp_path: Path) -> None:
     gaps = {"cuts": 3, "mean_gap": 3.5, "greatest_gap": 6, "why": ""}
     found = {"file": str(text), "loader": None, **gaps}
     assert run("plan", "--gaps", "--json", text).json == found
-
-
-def test_plan_counts_no_cut_where_nothing_is_proved(run: Run, tmp_path: Path) -> None:
-    text, tokenizer = tmp_path / "text.txt", tmp_path / "words.json"
-    text.write_text("one two")
-    vocab = {char: number for number, char in enumerate("enotw")}
-    Tokenizer(models.BPE(vocab, [])).save(str(tokenizer))
-    said = run("plan", "--gaps", "--tokenizer", tokenizer, text).out
-    assert said.startswith(f"{text}: could be cut at 0 places; 7.0 code points apart, at most 7 (")
-
-
-def test_places_asked_one_by_one_move_a_bar(run: Run) -> None:
-    said = run("plan", "--gaps", "--progress", "--tokenizer", BERT, ROOT / "LICENSE")
-    assert "could be cut at" in said.out
-    assert "%" in said.err
-
-
-def test_plan_names_serial_regions(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "run"
-    text = "a b " * 50 + "x" * 20000 + "\u2e43" + " a b" * 50  # engines differ on U+2E43
-    path.write_text(text, encoding="utf-8")
-    assert "no certified cut inside" in run("plan", path, "--chunk-chars", 50, "--all").out
-
-
-def test_plan_leaves_windows_to_the_merger(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "run"
-    path.write_text(" " + "=" * 3000, encoding="utf-8")
-    options = ("--strategy", "lopt", "--chunk-chars", 500)
-    lines = run("plan", path, *options).out.splitlines()
-    assert "cut at 4 places (4 when merged; 5 chunks)" in lines[0]
-    cuts = run("plan", path, *options, "--json").json["cuts"]
-    assert cuts
-    assert all(cut["rule"] is None and cut["shared"] > 0 for cut in cuts)
-
-
-def test_plan_names_uncertified_cuts(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "dots"
-    path.write_text("..." * 1000, encoding="utf-8")
-    options = ("--chunk-chars", 500, "--option", "delimiter=.", "--allow-approximate")
-    assert "uncertified" in run("plan", path, "--strategy", "delimiter", *options).out
 
 
 def test_strategies_lists_names_promises_and_conditions(run: Run) -> None:
@@ -473,11 +307,6 @@ def test_strategies_lists_names_promises_and_conditions(run: Run) -> None:
     assert approximate == {"delimiter", "overlap"}
 
 
-def test_plugins_lists_what_there_is(run: Run) -> None:
-    assert run("plugins").code == 0
-    assert len(run("plugins", "--json").json) > 0
-
-
 # bad input
 
 
@@ -485,10 +314,6 @@ def test_a_missing_file_is_an_error_that_names_it(run: Run, tmp_path: Path) -> N
     path = tmp_path / "none.txt"
     for command in ("encode", "count", "check", "plan"):
         assert run(command, path).error == f"{path}: No such file or directory"
-
-
-def test_a_directory_is_no_file(run: Run, tmp_path: Path) -> None:
-    assert str(tmp_path) in run("encode", tmp_path).error
 
 
 def test_a_file_that_is_not_utf_8_is_an_error_that_tells_where(run: Run, tmp_path: Path) -> None:
@@ -525,19 +350,6 @@ def test_an_unusable_option_is_an_error_that_says_what_there_is(
     run: Run, arguments: tuple[str, ...], named: str
 ) -> None:
     assert named in run("encode", "--text", "a", *arguments).error
-
-
-def test_files_and_text_exclude_each_other(run: Run) -> None:
-    assert "not both" in run("encode", "a", "--text", "b").error
-
-
-def test_standard_input_can_be_named_once(run: Run) -> None:
-    assert "once" in run("encode", "-", "-").error
-
-
-def test_one_target_takes_one_text(run: Run, tmp_path: Path) -> None:
-    for option in ("--out", "--certificate"):
-        assert "one text" in run("encode", "a", "b", option, tmp_path / "x.json").error
 
 
 def test_a_corrupt_tokenizer_file_is_an_error_that_names_it(run: Run, tmp_path: Path) -> None:
@@ -619,20 +431,6 @@ def test_a_command_that_cannot_be_loaded_is_an_error_of_its_own(
     assert f"the command {command!r} cannot be loaded" in " ".join(help_of_all.out.split())
 
 
-@pytest.mark.usefixtures("commands")
-def test_a_name_of_tokpar_stays_its_own_and_a_broken_plugin_is_named(run: Run) -> None:
-    assert ids_of(run("encode", "--text", "a", "--quiet").out) == serial_ids("a")
-    claimed = "the command name 'encode' is claimed by plugin 'builtins' of tokpar and by plugin "
-    assert claimed + "'shadow' of of-shadow" in run("plugins").out
-    assert run("broken").error.startswith("plugin 'broken' of of-broken: ModuleNotFoundError")
-
-
-def test_an_unknown_command_is_an_error_that_lists_those_there_are(run: Run) -> None:
-    error = run("encoed").error
-    assert error.startswith("unknown command 'encoed'; did you mean 'encode'?; known: ")
-    assert all(f" {name}" in error for name in COMMANDS)
-
-
 @pytest.mark.parametrize(
     ("command", "package"),
     ELSEWHERE.items(),
@@ -706,19 +504,6 @@ def test_a_bar_moves_with_the_groups_and_the_pieces_keep_their_order() -> None:
     assert executor.name == "inner"
 
 
-def test_a_bar_is_closed_when_the_executor_fails() -> None:
-    bar = Bar(0)
-
-    class Failing(Inner):
-        def map(self, *arguments: Any) -> Rows:
-            raise RuntimeError("failed")
-
-    executor = ProgressExecutor(lambda tokenizer, length: Failing(), lambda total: bar)
-    with pytest.raises(RuntimeError, match="failed"):
-        executor.map(slices(2, 10), object(), False)
-    assert bar.closed
-
-
 def test_progress_shows_on_stderr_and_changes_no_id(run: Run, long_file: Path) -> None:
     outcome = run("encode", long_file, "--progress", "--chunk-chars", 1000)
     assert "ch/s" in outcome.err
@@ -726,25 +511,6 @@ def test_progress_shows_on_stderr_and_changes_no_id(run: Run, long_file: Path) -
 
 
 # small parts
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("4096", 4096),
-        ("paper", "paper"),
-        ("True", True),
-        ("none", None),
-        ("1.5", 1.5),
-        ("1+", "1+"),
-    ],
-)
-def test_an_option_value_is_a_literal_where_it_is_one(text: str, value: object) -> None:
-    assert _value(text) == value
-
-
-def test_visible_text_stays_on_one_line() -> None:
-    assert visible("a\n\u200b中 \x00") == "a\\n\\u200b中 \\x00"
 
 
 # as a process

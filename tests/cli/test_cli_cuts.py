@@ -6,16 +6,11 @@ import json
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 from tokenizers import AddedToken, Tokenizer
 
-import tokpar
 from tests.support.cli_runs import run
-from tests.support.paths import DEFAULT, ROOT, VOCAB
-from tokpar.arrays import IdArray
-from tokpar.cli.cuts import foresee_cuts
-from tokpar.combining import build_parts
+from tests.support.paths import DEFAULT, VOCAB
 
 CL100K = (
     VOCAB / "cl100k_part.tiktoken",
@@ -73,19 +68,6 @@ def test_plan_encode_and_check_say_one_number(
     assert f"ok: {number:,} seam" in run("check", *arguments).out
 
 
-def test_readme_is_cut_at_one_number_of_places() -> None:
-    readme = ROOT / "README.md"
-    numbers = {
-        said(run("plan", readme).out)[0],
-        said(run("encode", readme, "--no-ids").err)[0],
-        len(tokpar.encode(readme.read_bytes().decode()).seams),
-    }
-    assert len(numbers) == 1
-    could = re.search(r"could be cut at ([\d,]+) places", run("plan", "--gaps", readme).out)
-    assert could is not None
-    assert int(could[1].replace(",", "")) >= max(numbers)
-
-
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -101,50 +83,7 @@ def test_plan_and_encode_say_why_nothing_is_cut(tmp_path: Path, text: str, why: 
     assert f"not cut: {len(text):,} code points fit one chunk" in encoded
 
 
-@pytest.mark.compiled_at_once
-def test_a_text_that_the_cache_knows_whole_is_one_segment() -> None:
-    said = [run("encode", "--text", "d" * 20003, "--no-ids").err for _ in range(3)]
-    assert "; not cut: it is one segment; lossless" in said[-1]
-
-
 # ------------------------------------------------------------------ tokenizers that tell no facts
-
-
-class Bytes:
-    """The tokenizer of docs/plugins.md: it has a name and encodes, and tells nothing."""
-
-    name = "bytes"
-
-    def encode(self, text: str) -> IdArray:
-        return np.frombuffer(text.encode(), dtype=np.uint8).astype(np.uint32)
-
-
-NO_FACTS = "the tokenizer tells no facts about itself"
-
-
-@pytest.mark.parametrize("length", [0, 5, 5000, 9_000_000])
-def test_a_tokenizer_without_facts_is_not_said_to_be_given_short_texts(length: int) -> None:
-    encoding = tokpar.encode("one two " * (length // 8), Bytes())
-    assert encoding.report.why == NO_FACTS
-    assert encoding.report.plan == "serial"
-
-
-def test_each_text_of_a_batch_says_so_too() -> None:
-    batch = tokpar.encode_batch(["one two", "one two " * 200_000], Bytes())
-    assert [encoding.report.why for encoding in batch] == [NO_FACTS] * 2
-
-
-@pytest.mark.parametrize("length", [5, 9_000_000])
-def test_a_plan_for_it_says_so_too(length: int) -> None:
-    strategy = build_parts("auto", {}, allow_approximate=False)
-    split, cuts = foresee_cuts("a b " * (length // 4), tokpar.load(Bytes()), strategy)
-    assert (split.why, cuts.count) == (NO_FACTS, 0)
-
-
-def test_a_short_text_of_a_known_tokenizer_is_short() -> None:
-    assert tokpar.encode("one two").report.why == "the text is too short for splitting to pay"
-    batch = tokpar.encode_batch(["one", "two"])
-    assert batch[1].report.why != NO_FACTS
 
 
 @pytest.mark.usefixtures("engine_only")

@@ -85,19 +85,6 @@ def test_the_summary_of_several_files_ends_with_their_total(inputs: list[Path]) 
     assert lines[-1].startswith(f"total: {count:,} ids of 5 texts, ")
 
 
-def test_totals_go_on_behind_a_bad_file(inputs: list[Path]) -> None:
-    outcome = run("count", *inputs)
-    good, rows, again = (sum(len(ids_of(t)) for t in ts) for ts in ([TEXT], ROWS, ["once more"]))
-    assert outcome.code == 1
-    assert outcome.out.splitlines() == [
-        f"{good} {inputs[0]}",
-        f"{rows} {inputs[3]}",
-        f"{again} {inputs[4]}",
-        f"{good + rows + again} total",
-    ]
-    assert outcome.err.splitlines()[-1].endswith(f"left out: {inputs[1]}, {inputs[2]}")
-
-
 def test_files_none_of_which_can_be_used_end_with_2(inputs: list[Path]) -> None:
     for command in ("encode", "count"):
         assert run(command, *inputs[1:3]).code == 2
@@ -136,11 +123,6 @@ def test_rows_are_written_into_one_file(tmp_path: Path, end: str) -> None:
         assert [[int(w) for w in line.split()] for line in out.read_text().split("\n")[:-1]] == (
             expected
         )
-
-
-def test_rows_fit_no_npy(tmp_path: Path) -> None:
-    rows = rows_file(tmp_path / "rows.jsonl")
-    assert "takes one text, got the rows of" in run("encode", rows, "--out", "x.npy").error
 
 
 def test_rows_have_the_ids_they_have_alone_also_where_the_tokenizer_pads(tmp_path: Path) -> None:
@@ -184,31 +166,6 @@ def test_a_terminal_shows_the_first_ids_and_a_summary(
         assert part in said
 
 
-def test_a_terminal_shows_all_ids_that_fit_or_are_asked_for(tmp_path: Path) -> None:
-    path = written(tmp_path / "text.txt", TEXT)
-    assert [int(w) for w in run("encode", path, "--all", terminal=True).out.split()] == ids_of(TEXT)
-    short = run("encode", "--text", "one two", terminal=True)
-    assert [int(w) for w in short.out.split()] == ids_of("one two")
-
-
-def test_a_terminal_shows_the_first_rows(tmp_path: Path) -> None:
-    path = written(tmp_path / "rows.jsonl", '{"text": "one two"}\n' * 30)
-    lines = run("encode", path, terminal=True).out.splitlines()
-    assert lines[-1] == "... (--all shows the ids of all texts)"
-    assert [[int(w) for w in line.split()] for line in lines[:-1]] == [ids_of("one two")] * 5
-
-
-def test_a_pipe_gets_all_ids(tmp_path: Path) -> None:
-    path = written(tmp_path / "text.txt", TEXT)
-    assert [int(word) for word in run("encode", path).out.split()] == ids_of(TEXT)
-
-
-def test_a_summary_says_why_nothing_was_cut(tmp_path: Path) -> None:
-    assert "; not cut: the text is too short for splitting" in run("encode", "--text", "a").err
-    path = written(tmp_path / "text.txt", TEXT)
-    assert "; not cut: strategy serial; lossless" in run("encode", path, "--strategy", "serial").err
-
-
 # ------------------------------------------------------------------------------- files are whole
 
 
@@ -237,13 +194,6 @@ def test_a_new_file_keeps_the_mode_and_the_link_of_the_old_one(tmp_path: Path) -
     assert stat.S_IMODE(target.stat().st_mode) == 0o640
 
 
-def test_a_directory_that_is_not_there_is_named_as_it_was_given(tmp_path: Path) -> None:
-    target = tmp_path / "none" / "ids.txt"
-    assert run("encode", "--text", "a", "--out", target).error == (
-        f"{target}: No such file or directory"
-    )
-
-
 # ------------------------------------------------------------------------------- counted in parts
 
 
@@ -269,16 +219,3 @@ def test_a_compressed_file_and_standard_input_are_counted(tmp_path: Path) -> Non
     expected = len(tokpar.encode(TEXT * 60))
     assert run("count", path).out == f"{expected} {path}\n"
     assert run("count", stdin=TEXT.encode() * 60).out == f"{expected} -\n"
-
-
-def test_a_count_of_a_tokenizer_that_truncates_is_that_of_encode(tmp_path: Path) -> None:
-    path = written(tmp_path / "text.txt", TEXT)
-    counted = run("count", path, "--tokenizer", BERT, "--json").json
-    assert counted["ids_count"] == len(tokpar.encode(TEXT, tokpar.load(BERT)))
-    assert counted["truncated_from"] > counted["ids_count"]
-
-
-@pytest.mark.parametrize("text", ["", " ", "a", "\r\n" * 9, "中" * 50])
-def test_short_files_are_counted(tmp_path: Path, text: str) -> None:
-    path = written(tmp_path / "text.txt", text)
-    assert run("count", path).out == f"{len(ids_of(text))} {path}\n"

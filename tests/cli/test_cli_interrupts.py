@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from tokpar.cli.interrupts import end_on_interrupt, raising_on_interrupt
-
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are another thing there")
 SECONDS = 3.0
 """Much less than the calls below would take, more than a busy machine needs to end a process."""
@@ -77,11 +75,6 @@ def in_main_thread(code: str) -> str:
     return done.stdout.strip()
 
 
-def test_a_handler_of_somebody_else_stays() -> None:
-    code = "signal.signal(signal.SIGINT, signal.SIG_IGN); end_on_interrupt();"
-    assert in_main_thread(code + "print(signal.getsignal(signal.SIGINT).name)") == "SIG_IGN"
-
-
 def test_while_a_file_is_written_an_interrupt_is_an_exception() -> None:
     code = """
 end_on_interrupt()
@@ -93,13 +86,3 @@ except KeyboardInterrupt:
     print("raised", signal.getsignal(signal.SIGINT).name)
 """
     assert in_main_thread(code) == "raised SIG_DFL"
-
-
-def test_threads_other_than_the_main_one_change_no_handler() -> None:
-    from concurrent.futures import ThreadPoolExecutor
-
-    before = signal.getsignal(signal.SIGINT)
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(end_on_interrupt).result()
-        pool.submit(lambda: raising_on_interrupt().__enter__()).result()
-    assert signal.getsignal(signal.SIGINT) is before

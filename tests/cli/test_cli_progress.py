@@ -5,21 +5,16 @@ from __future__ import annotations
 import argparse
 import re
 import time
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import tokpar
-from tests.support.cli_runs import run
 from tests.support.paths import DEFAULT, VOCAB
 from tokpar.cli import progress
-from tokpar.cli.progress import ProgressExecutor, long_parts, one_call, working
+from tokpar.cli.progress import ProgressExecutor, long_parts, working
 from tokpar.executors.native import CachedExecutor
-from tokpar.interfaces import facts_of
 
-DEEPSEEK = VOCAB / "deepseek_part.json"
 TEXT = "The quick brown fox, 12345678 times.  Na\u00efve \u4e2d\u6587 too;\n\n  it's it. " * 300
 ASKED = argparse.Namespace(quiet=False, progress=True)
 
@@ -81,17 +76,6 @@ def test_a_text_that_a_cache_gets_in_parts_has_the_serial_ids(
         assert encoding.report.plan == "divided at every space"
 
 
-def test_parts_begin_at_certified_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tokpar.cuts.finder import finder_for
-
-    monkeypatch.setattr(progress, "PART_CHARS", 40)
-    tokenizer = tokpar.load(DEEPSEEK)
-    parts = long_parts(TEXT, tokenizer)
-    assert len(parts) > 100
-    finder = finder_for(facts_of(tokenizer))
-    assert all(finder.certify(TEXT, part.start) for part in parts[1:])
-
-
 def test_no_part_ends_inside_an_added_token(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -121,59 +105,3 @@ def test_work_that_takes_long_says_for_how_long(
     assert said.startswith("\rplanning: 0 s\r")
     assert said.endswith("\r")  # the line is empty again
     assert said.split("\r")[-2].strip() == ""
-
-
-def test_work_that_is_done_soon_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    with working(ASKED, "planning"):
-        pass
-    assert capsys.readouterr().err == ""
-
-
-def test_work_expected_to_take_long_says_so_before_it_begins(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    with working(ASKED, "decoding", expected_seconds=90.4):
-        assert capsys.readouterr().err == "\rdecoding: 0 s of about 90 s"
-
-
-@pytest.mark.parametrize("quiet", [True, False])
-def test_nothing_is_said_where_nobody_looks(
-    capsys: pytest.CaptureFixture[str], quiet: bool
-) -> None:
-    with working(
-        argparse.Namespace(quiet=quiet, progress=quiet), "decoding", expected_seconds=90.0
-    ):
-        pass
-    assert capsys.readouterr().err == ""
-
-
-def test_one_native_call_is_measured_on_a_part(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given: list[int] = []
-
-    class Slow:
-        name = "slow"
-
-        def encode(self, text: str) -> Sequence[int]:
-            given.append(len(text))
-            time.sleep(0.05)
-            return [0]
-
-    monkeypatch.setattr(progress, "SAMPLE_CHARS", 10)
-    with one_call(ASKED, Slow(), "a" * 1000):  # type: ignore[arg-type]
-        said = capsys.readouterr().err
-    assert given == [10]
-    assert said.startswith("\rone native call (Ctrl-C ends it): 0 s of about ")
-    assert 5 <= int(said.split("about ")[1].split()[0]) < 60
-
-
-def test_a_serial_encode_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "SAMPLE_CHARS", 100)
-    monkeypatch.setattr(progress, "WORKING_SECONDS", 0.0)
-    path = tmp_path / "text.txt"
-    path.write_bytes(TEXT.encode())
-    outcome = run("encode", path, "--strategy", "serial", "--progress")
-    assert "one native call" in outcome.err
-    assert [int(w) for w in outcome.out.split()] == tokpar.encode(TEXT).ids.tolist()
-    assert "one native call" not in run("encode", path, "--strategy", "serial").err

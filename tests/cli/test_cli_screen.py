@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import tokpar
 from tests.support.cli_runs import Outcome, run
 from tokpar.builtins import COMMANDS
 from tokpar.certificate.certificate_file import from_bytes, to_bytes
-from tokpar.cli.screen import columns, fill_lines, fold_line
+from tokpar.cli.screen import columns
 from tokpar.encoding import Encoding
 from tokpar.seams import Seams
 from tokpar.types import Report
@@ -46,54 +45,6 @@ def test_help_fits(width: int) -> None:
     assert_fits(run("--help"), width)
     for command in COMMANDS:
         assert_fits(run(command, "--help"), width)
-
-
-@pytest.mark.each_value
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("plan",),
-        ("plan", "--chunk-chars", "500"),
-        ("plan", "--strategy", "blocks"),
-        ("plan", "--gaps"),
-        ("plan", "--why", "29"),
-        ("encode",),
-        ("check",),
-        ("try", "default"),
-    ],
-)
-def test_what_is_said_of_a_text_fits(
-    arguments: tuple[str, ...], text_file: Path, width: int
-) -> None:
-    assert_fits(run(*arguments, text_file, terminal=True), width)
-
-
-@pytest.mark.parametrize("command", ["strategies", "plugins"])
-def test_lists_fit(command: str, width: int) -> None:
-    assert_fits(run(command), width)
-
-
-def test_a_pipe_without_a_width_gets_whole_lines(text_file: Path) -> None:
-    lines = run("plan", text_file, "--chunk-chars", "500").out.splitlines()
-    assert columns(lines[0]) > 80
-    assert "│" in lines[2]
-
-
-@pytest.mark.parametrize("most", [1, 2, 3, 7, 20])
-@pytest.mark.parametrize(
-    "text", ["", "a", "one two three", "  one  two ", "中文中文 中文", "\x1b[1mone\x1b[0m two" * 3]
-)
-def test_folding_loses_nothing_but_spaces(text: str, most: int) -> None:
-    lines = fold_line(text, most)
-    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
-    assert all(columns(line) <= max(most, 2) for line in lines)
-
-
-def test_a_line_that_goes_on_is_indented(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "50")
-    lines = fill_lines("  " + "word " * 30).split("\n")
-    assert lines[0].startswith("  word")
-    assert all(line.startswith("    word") for line in lines[1:])
 
 
 # ------------------------------------------------------------------------------------ what is said
@@ -133,17 +84,6 @@ def test_no_control_of_a_terminal_in_a_certificate_reaches_the_screen(
         assert not set(CONTROLS) & set(outcome.out + outcome.err)
         if "--json" in more:
             assert ESCAPES in " ".join(each["message"] for each in outcome.json["findings"])
-
-
-def test_none_in_a_certificate_that_is_refused_either(text_file: Path, tmp_path: Path) -> None:
-    path = tmp_path / "seams.tokpar"
-    run("encode", text_file, "--no-ids", "--quiet", "--certificate", path)
-    header = json.dumps({"format": ESCAPES, "format_version": ESCAPES}, ensure_ascii=False).encode()
-    data = path.read_bytes()
-    start = data.index(b"{")
-    path.write_bytes(data[: start - 8] + len(header).to_bytes(8, "little") + header)
-    error = run("check", text_file, "--certificate", path).error
-    assert not set(CONTROLS) & set(error)
 
 
 def test_none_in_the_name_of_a_file(tmp_path: Path) -> None:

@@ -36,17 +36,6 @@ def test_encode_takes_each_row_of_a_jsonl_as_a_text(tmp_path: Path) -> None:
     assert printed(outcome.out) == [ids_of(text) for text in ROWS]
 
 
-@pytest.mark.parametrize("field", texts.FIELDS)
-def test_the_usual_fields_are_found(tmp_path: Path, field: str) -> None:
-    path = rows_of(tmp_path / "a.jsonl", field)
-    assert [source.text for source in texts.read_sources(str(path))] == ROWS
-
-
-def test_the_only_string_of_a_row_is_its_text(tmp_path: Path) -> None:
-    path = rows_of(tmp_path / "a.jsonl", "strange")
-    assert [source.text for source in texts.read_sources(str(path))] == ROWS
-
-
 def test_a_field_can_be_named(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "no", "mine": "one two"}', encoding="utf-8")
@@ -97,12 +86,6 @@ def test_compressed_texts_and_rows_have_the_ids_of_plain_ones(tmp_path: Path, en
     assert printed(outcome.out) == [ids_of(text) for text in (plain, *ROWS)]
 
 
-def test_frames_of_zst_behind_each_other_are_one_text(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt.zst"
-    path.write_bytes(compressed(b"one ", ".zst") + compressed(b"two", ".zst"))
-    assert texts.read_source(str(path)).text == "one two"
-
-
 @pytest.mark.parametrize("end", [".gz", ".zst"])
 @pytest.mark.parametrize("kept", [-1, -9, 12, 6])
 def test_a_compressed_file_that_is_cut_off_is_refused(tmp_path: Path, end: str, kept: int) -> None:
@@ -150,23 +133,6 @@ def test_a_bad_byte_is_named_by_its_place_in_the_whole_file(
         with pytest.raises(tokpar.FileFormatError, match=f"byte {expected.value.start} is"):
             "".join(texts.decode_blocks(blocks, "name"))
     assert "".join(texts.decode_blocks([bytes([byte]) for byte in data], "name")) == data.decode()
-
-
-def test_stream_takes_rows_one_after_the_other(tmp_path: Path) -> None:
-    outcome = run("stream", rows_of(tmp_path / "a.jsonl"))
-    groups = outcome.out.removesuffix("\n").split("\n\n")
-    ids = [[int(word) for word in group.split()] for group in groups]
-    assert ids == [ids_of(text) for text in ROWS if text]
-
-
-@pytest.mark.parametrize("command", ["plan", "check"])
-def test_a_command_of_one_text_takes_a_row(tmp_path: Path, command: str) -> None:
-    path = rows_of(tmp_path / "a.jsonl")
-    outcome = run(command, path, "--row", "1")
-    assert outcome.code == 0
-    one = tmp_path / "one.txt"
-    one.write_bytes(ROWS[0].encode())
-    assert outcome.out.replace(f"{path}:1", str(one)) == run(command, one).out
 
 
 @pytest.mark.parametrize("command", ["plan", "check"])

@@ -49,30 +49,11 @@ def test_try_compares_the_own_call_with_tokpar(
     assert min(got[f"{name}_seconds"] for name in ("own", "cold", "seen")) > 0
 
 
-def test_try_says_it_in_ten_lines_that_fit_the_screen(text_file: Path) -> None:
-    outcome = run("try", VOCAB / "deepseek_part.json", text_file)
-    lines = outcome.out.splitlines()
-    assert outcome.code == 0
-    assert len(lines) <= 10
-    assert max(map(len, lines)) <= 80
-    assert lines[0].startswith("tokenizer     deepseek_part.json, engine tokenizers 0.")
-    for said in ("own call", "tokpar, cold", "tokpar, seen", "ids equal", "certificate   ok: "):
-        assert any(line.startswith(said) for line in lines)
-
-
 def test_try_needs_neither_tokenizer_nor_text() -> None:
     got = run("try", "--json").json
     assert got["ok"] is True
     assert got["text"] == "Python's documentation"
     assert got["tokenizer"] == "default"
-
-
-def test_try_takes_rows_and_a_text_of_the_command_line(tmp_path: Path) -> None:
-    rows = tmp_path / "rows.jsonl"
-    rows.write_text('{"content": "one two"}\n{"content": "three"}\n', encoding="utf-8")
-    got = run("try", "default", rows, "--json").json
-    assert (got["whole"], got["text"]) == (len("one two\nthree"), "rows.jsonl, 2 rows joined")
-    assert run("try", "--text", "one", "--json").json["whole"] == 3
 
 
 def test_try_uses_the_first_part_of_a_text_that_takes_long(
@@ -113,12 +94,6 @@ def test_try_hides_no_id_that_differs(
     assert outcome.code == 1
     assert "ids DIFFER    from id 17 on" in outcome.out
     assert "ids equal" not in outcome.out
-
-
-def test_try_says_why_nothing_was_cut() -> None:
-    outcome = run("try", "default", "--text", "short")
-    assert outcome.code == 0
-    assert "no seam: one call for the whole text (" in outcome.out
 
 
 def test_try_refuses_texts_without_a_character(tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ from tests.support.paths import VOCAB
 from tests.support.profiles import drawn
 from tests.support.seams import part
 from tokpar.errors import OptionError, UnknownNameError
-from tokpar.plugin.split import chunks_between
 from tokpar.registry import ENCODER_OPTIONS, registry
 
 OWN_OPTIONS = ("smallest_text", *ENCODER_OPTIONS)
@@ -35,12 +34,6 @@ def test_try_with_a_text_as_its_tokenizer_says_how_to_try_a_text(name: str, tmp_
     assert advice is not None
     assert run(*advice[1].split()).code == 0
     assert "the first argument" not in run("try", file, file).err
-
-
-def test_try_with_a_damaged_tokenizer_names_the_damage_only(tmp_path: Path) -> None:
-    file = tmp_path / "tokenizer.json"
-    file.write_text("{")
-    assert "the first argument" not in run("try", file).error
 
 
 @pytest.mark.parametrize("command", ["encode", "count", "stream", "chunks"])
@@ -181,9 +174,3 @@ def test_a_part_in_place_of_a_strategy_says_how_to_name_a_strategy() -> None:
             tried += 1
     assert tried > 3
     assert own.advice_on_parts("no part at all") == ""
-
-
-@pytest.mark.parametrize("places", [[50], ["a"], [None], [(3, 4)]])
-def test_places_in_place_of_seams_are_refused(places: list[Any]) -> None:
-    with pytest.raises(OptionError, match=r"chunks_between needs seams, .* got "):
-        chunks_between("a text " * 20, places)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import subprocess
 import sys
 from pathlib import Path
@@ -34,14 +33,6 @@ def test_a_file_gives_the_ids_that_encode_gives(
     assert out.count("\n") > 1
 
 
-def test_standard_input_is_the_default(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(TEXT.encode())))
-    assert main(["stream"]) == 0
-    assert printed(capsys.readouterr().out) == ids_of(TEXT)
-
-
 def test_ids_are_printed_before_the_text_ends() -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "tokpar", "stream"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -66,10 +57,3 @@ def test_what_is_no_utf_8_is_refused(
     path.write_bytes(data)
     assert main(["stream", str(path)]) == 2
     assert f"{path}: expected UTF-8 text, byte" in capsys.readouterr().err
-
-
-def test_help_says_how_fast_it_is(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["stream", "--help"])
-    said = " ".join(capsys.readouterr().out.split())
-    assert "here one core encodes about 1 MB/s" in said
-    assert "`tokpar encode` is much faster" in said

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,9 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, normalizers
 
 import tokpar
-from tests.conftest import at_most, cases, is_quick
-from tests.recipes.engines import MEMBERS
-from tests.support.endless_texts import drawn, encoded
-from tests.support.seams import assert_lossless
-from tests.support.tokenizers_drawn import NORMALIZERS, PATTERNS, ByteLevelSpec, build, plain_copy
+from tests.conftest import at_most, cases
+from tests.support.endless_texts import encoded
+from tests.support.tokenizers_drawn import PATTERNS, ByteLevelSpec, build, plain_copy
 from tokpar.certificate.checker import check
 from tokpar.cuts.normalizer_invariant import InertGuard, inert_for
 from tokpar.interfaces import facts_of
@@ -55,7 +53,6 @@ def all_frozen() -> Iterator[str]:
 
 
 FROZEN = "".join(dict.fromkeys(all_frozen()))
-PICTOGRAPHS = "".join(chr(p) for low, high in load_pictographs() for p in range(low, high + 1))
 
 
 def inert_of(guard: InertGuard, chars: Iterable[str]) -> set[str]:
@@ -155,16 +152,6 @@ def test_an_added_token_of_inert_characters_is_found_where_it_is_written() -> No
     assert (guard.clear("xaay", 0, 2), guard.clear("xaya", 0, 4)) == (False, True)
 
 
-@pytest.mark.parametrize("strategy", ["auto", "lopt", "blocks", "recursive"])
-def test_every_strategy_keeps_the_ids(strategy: str) -> None:
-    tokenizer = byte_level(normalizers.NFKC(), "llama3")
-    text = "Ａé e\u0301 " * 30 + drawn("etaoin", 2000) + "e\u0301 中" * 30 + "é" * 500
-    adapter = tokpar.load(tokenizer, add_special_tokens=False)
-    encoding = tokpar.encode(text, adapter, strategy=strategy)
-    assert encoding.ids.tolist() == adapter.encode(text).tolist()
-    assert check(encoding, text, adapter).ok
-
-
 PIECES = (
     *("a" * 30, "abab" * 9, "etaoinshrdlu" * 3, "x" * 40, " " * 30, "\n" * 20, "1234567", "ab"),
     *("中文字" * 9, "あいう" * 9, "😀👍🏽" * 6, "é" * 20, "áàâ" * 9, "가나다" * 9, "ǅ", "ﬁ" * 3),
@@ -204,14 +191,6 @@ def test_drawn_texts_with_drawn_normalizers(
     assert report.ok, report.findings
 
 
-@pytest.mark.ids
-@pytest.mark.parametrize("name", [name for name in NORMALIZERS if name != "Prepend"])
-def test_all_strategies_on_text_that_is_left_alone(name: str) -> None:
-    tokenizer = build(ByteLevelSpec("cl100k", seed=7, merges=60, normalizers=(name,)))
-    text = "Ab e\u0301 " * 3 + "x" * 200 + " \u212b中文" * 20
-    assert_lossless(tokenizer, text, (64,) if is_quick() else (7, 64))
-
-
 def test_places_follow_from_lengths_only_where_text_is_left_alone() -> None:
     tokenizer = tokpar.load(byte_level(normalizers.NFC()), add_special_tokens=False)
     facts = facts_of(tokenizer)
@@ -228,18 +207,3 @@ def test_lengths_are_not_told_behind_a_normalizer_of_which_nothing_is_proved() -
         tokenizer = byte_level(normalizers.Sequence([normalizers.NFC(), other]))
         facts = facts_of(tokpar.load(tokenizer))
         assert (facts.sizes is not None) == isinstance(other, normalizers.NFC)
-
-
-def test_pictographs_lie_outside_the_frozen_set() -> None:
-    frozen = {p for spans in load_atoms().values() for low, high in spans for p in (low, high)}
-    assert frozen.isdisjoint(map(ord, PICTOGRAPHS))
-    spans = sorted([*load_pictographs(), *(s for spans in load_atoms().values() for s in spans)])
-    assert all(left[1] < right[0] for left, right in pairwise(spans))
-
-
-@pytest.mark.parametrize("engine", MEMBERS)
-def test_every_engine_takes_pictographs_for_symbols_and_nothing_else(engine: str) -> None:
-    members = MEMBERS[engine]
-    assert members(r"\p{S}", PICTOGRAPHS) == set(PICTOGRAPHS)
-    for other in (r"\p{L}", r"\p{M}", r"\p{N}", r"\p{P}", r"\s", r"\p{Z}", r"\p{C}"):
-        assert members(other, PICTOGRAPHS) == set(), other

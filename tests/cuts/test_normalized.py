@@ -104,15 +104,6 @@ def finder(**changes: Any) -> CutFinder:
     return finder_for(replace(facts, unprovable=None, added_tokens=(), **changes))
 
 
-def test_what_no_tokenizer_with_cuts_has() -> None:
-    assert finder().refusal is None
-    assert "Unheard" in (finder(normalizers=(NormalizerStage("Unheard"),)).refusal or "")
-    facts = facts_of(tokpar.load(part("cl100k_part")))
-    token = AddedToken("é", 1, normalized=True)
-    other = finder_for(replace(facts, normalizers=(NFC,), added_tokens=(token,)))
-    assert "cannot be followed" in (other.refusal or "")
-
-
 def test_not_every_space_is_a_cut_of_itself() -> None:
     facts = facts_of(tokpar.load(part("cl100k_part")))
     assert finder().at_spaces is not None

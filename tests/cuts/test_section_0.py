@@ -32,10 +32,6 @@ def test_a_digit_unknown_to_the_engine_starts_no_run(name: str, text: str, p: in
     assert_lossless(part(name), text)
 
 
-def test_digit_runs_behind_undecided_characters_are_wrong_in_fact() -> None:
-    assert wrong_in_fact(byte_level([("1", "1"), ("11", "1")]), "1\U000125c4111", 3)
-
-
 @pytest.mark.parametrize("text", ["foo\u2e43bar", "foo\u061dbar"])
 def test_late_punctuation_does_not_separate_for_bert(text: str) -> None:
     assert refused(bert(), text, 3)
@@ -349,12 +345,6 @@ def test_tiktokens_own_pattern_in_a_tokenizer_json_is_not_taken_for_tiktokens() 
 
 
 # 0'.9 Edges.
-
-
-@pytest.mark.parametrize("name", ["cl100k_part", "deepseek_part", "bert_part", "llama_style"])
-def test_the_empty_text_has_no_ids(name: str) -> None:
-    assert_lossless(part(name), "")
-    assert serial(part(name), "") == []
 
 
 def test_a_panic_of_the_serial_call_is_a_typed_error() -> None:

@@ -36,7 +36,6 @@ from tests.support.patterns_of_users import (
     tokens,
 )
 from tests.support.tokenizers_drawn import DATA
-from tokpar.certificate.certificate_file import from_bytes, to_bytes
 from tokpar.certificate.checker import seam_findings
 from tokpar.certificate.class_check import require_class
 from tokpar.cuts.finder import CutFinder, finder_for
@@ -259,37 +258,6 @@ def test_cuts_behind_normalizers_and_beside_added_tokens_are_lossless(
             text = AdversarialTexts(((*ATOMS, *ADDED),)).draw(source)
             counts.update(seam.rule for seam in certified(tokenizer, text))
     assert counts["PAIR"] > 0 or (kind, pattern) == ("prefix", GAPS)  # never splits at a space
-
-
-@pytest.mark.each_value
-@pytest.mark.parametrize("pattern", PATTERNS)
-@pytest.mark.parametrize("engine", MAKERS)
-def test_every_strategy_gives_the_serial_ids(engine: str, pattern: str) -> None:
-    source = random.Random(pattern)
-    patterns = (pattern,) if engine != "oniguruma" else (r"\p{N}{1,2}", pattern)
-    try:
-        tokenizer = MAKERS[engine](patterns)
-    except tokpar.TokparError:
-        pytest.skip("it does not read the pattern")
-    text = "".join(source.choices((*ATOMS, "<s>", "hello world", "x" * 40), k=400))
-    text = text.replace("<s>", "") if engine == "fancy-regex" else text
-    serial = load(tokenizer).encode(text).tolist()
-    for name in ("cut", "auto", "lopt", "blocks"):
-        encoding = tokpar.encode(text, tokenizer, strategy=name, chunk_chars=16)
-        assert encoding.ids.tolist() == serial
-        assert encoding.lossless
-        assert tokpar.check(encoding, text, tokenizer).findings == ()
-        if name == "cut":  # not divided further: each seam is one of the certificate
-            encoding = tokpar.encode(
-                text, tokenizer, strategy=name, chunk_chars=16, executor="serial"
-            )
-        if name == "cut" and finder(tokenizer).refusal is None:
-            assert len(encoding.seams) > 20
-            stored = from_bytes(to_bytes(encoding, text, "own"))
-            again = MAKERS[engine](patterns)
-            assert tokpar.check(stored, text, again).findings == ()
-            assert [*stored.seams] == [*encoding.seams]
-            assert len(stored.seams.proofs) == 1
 
 
 def test_a_text_that_arrives_is_cut_by_pairs() -> None:

@@ -99,17 +99,3 @@ def test_cuts_may_be_made_at_once(name: str, text: str) -> None:
     for low, high in pairwise([0, *pair_places(finder_of(name), text), len(text)]):
         together |= {low + q for q in edges(name, text[low:high])}
     assert together == edges(name, text)
-
-
-def test_digits_in_threes_have_no_pair() -> None:
-    text = "a" + "7" * 500 + "b"
-    assert pair_places(finder_of("cl100k"), text) == [1, 501]
-
-
-@pytest.mark.parametrize("text", ["", "a", "ab", "a b", " ", "\n\n"])
-def test_texts_shorter_than_a_pair_have_no_wrong_cuts(text: str) -> None:
-    assert pair_places(finder_of("gpt2"), text) == [1] * (text == "a b")
-
-
-def test_a_surrogate_has_no_cut_beside_it() -> None:
-    assert pair_places(finder_of("gpt2"), "a b\ud800 c") == [1]

@@ -157,19 +157,6 @@ class DecoderSpec:
         return Tokenizer.from_str(json.dumps(self.config))
 
     @property
-    def is_refused(self) -> bool:
-        """Whether a stage that sees the joined text may change text of any length before."""
-        joined = left_out = False
-        for stage in map(json.loads, self.stages):
-            if left_out and stage["type"] == "Strip" and stage["stop"]:
-                return True
-            left_out = left_out or (joined and stage["type"] == "CTC")
-            if joined and (stage["type"] == "ByteLevel" or "Regex" in stage.get("pattern", ())):
-                return True
-            joined = joined or stage["type"] in ("ByteLevel", "Fuse")
-        return False
-
-    @property
     def id_count(self) -> int:
         """Two more than there are tokens, so that some ids are unknown."""
         return len(self.tokens) + len(self.added) + 2

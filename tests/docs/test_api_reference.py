@@ -185,24 +185,6 @@ def test_everything_in_the_api_reference_has_a_docstring() -> None:
     assert sorted(found.name for found in reference() if not found.docstring) == []
 
 
-def public_methods(node: ast.ClassDef) -> Iterator[ast.FunctionDef]:
-    for each in node.body:
-        if isinstance(each, ast.FunctionDef) and not each.name.startswith("_"):
-            yield each
-
-
-def test_every_method_of_the_classes_that_tokpar_exports_has_a_docstring() -> None:
-    found = [definition(f"tokpar.{name}") for name in tokpar.__all__]
-    silent = [
-        f"{each.name}.{method.name}"
-        for each in found
-        if isinstance(each.node, ast.ClassDef)
-        for method in public_methods(each.node)
-        if not ast.get_docstring(method)
-    ]
-    assert silent == []
-
-
 def test_the_index_names_every_page() -> None:
     index = (API / "index.md").read_text(encoding="utf-8")
     pages = {path.name for path in API.glob("*.md")}
@@ -226,25 +208,3 @@ def test_the_examples_in_docstrings_run(name: str) -> None:
 
 
 # ------------------------------------------------------------------ the tests find what is planted
-
-
-def test_a_module_shows_its_public_classes_and_functions() -> None:
-    names = {found.name for found in shown("::: tokpar.hooks\n")}
-    assert {"tokpar.hooks", "tokpar.hooks.Plugin", "tokpar.hooks.load_plugin"} <= names
-    assert not names & {"tokpar.hooks._offers", "tokpar.hooks.LIMIT", "tokpar.hooks.OptionError"}
-
-
-def test_a_module_without_members_shows_itself_only() -> None:
-    page = "::: tokpar.hooks\n    options:\n      members: false\n"
-    assert [found.name for found in shown(page)] == ["tokpar.hooks"]
-
-
-def test_a_directive_that_names_nothing_is_found() -> None:
-    with pytest.raises(KeyError, match="encodes"):
-        list(shown("::: tokpar.encodes\n"))
-
-
-def test_a_missing_docstring_is_found() -> None:
-    source = 'a = 1\nb = 2\n"""Two."""\ndef c() -> None: ...\nclass D:\n    """D."""\n'
-    found = {each.name: each.docstring for each in definitions("m", ast.parse(source))}
-    assert found == {"m.a": None, "m.b": "Two.", "m.c": None, "m.D": "D."}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
 import pytest
 
 import tokpar.registry as registry_module
-from tests.recipes.commands_page import PAGE, VARIABLES, help_of, page
+from tests.recipes.commands_page import PAGE, VARIABLES, page
 from tests.support.paths import ROOT
 from tokpar.registry import Registry
 
@@ -37,16 +36,6 @@ def test_the_page_is_what_the_commands_print() -> None:
     assert unspaced(PAGE.read_text(encoding="utf-8")) == unspaced(page()), said
 
 
-@pytest.mark.parametrize("columns", ["50", "200"])
-def test_help_does_not_depend_on_the_width_of_this_terminal(
-    columns: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    known = help_of(["count"])
-    monkeypatch.setenv("COLUMNS", columns)
-    assert help_of(["count"]) == known
-    assert os.environ["COLUMNS"] == columns
-
-
 def sources() -> list[Path]:
     return [
         ROOT / "hatch_build.py",
@@ -64,9 +53,3 @@ def test_the_page_names_each_variable_that_the_sources_name() -> None:
     made_of_parts = {"TOKPAR_VLLM", "TOKPAR_SGLANG"}  # of the name of a server
     assert (named | read | made_of_parts) - OF_THE_TESTS <= set(VARIABLES)
     assert {name for name in VARIABLES if name not in text} <= made_of_parts
-
-
-def test_contributing_names_the_variables_of_the_tests() -> None:
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    for name in OF_THE_TESTS - {"TOKPAR_DEEP_EXAMPLES", "TOKPAR_DJANGO_SDIST"}:
-        assert f"`{name}`" in text

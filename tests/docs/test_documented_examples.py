@@ -324,11 +324,6 @@ def test_an_install_line_brings_each_package_of_this_project_that_it_needs(page:
             assert own <= brought, block or inline
 
 
-def test_there_are_examples_of_both_kinds() -> None:
-    found = {block.kind for page in PAGES for block in blocks(page)}
-    assert found == KINDS
-
-
 def test_the_readme_has_exactly_two_command_lines_to_copy() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert re.findall(r"^    (\S.*)$", BLOCK.sub("", text), re.MULTILINE) == [

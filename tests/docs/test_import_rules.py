@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import os
 import re
 import subprocess
 import sys
 import tomllib
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -213,23 +210,9 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
     assert circles(sources_of_modules()) == set()
 
 
-def test_a_planted_circle_is_found_also_where_it_is_closed_by_a_function() -> None:
-    sources = sources_of_modules()
-    closing = "\n\ndef f():\n    from tokpar.encoder import Encoder\n"
-    planted = sources | {"tokpar.errors": sources["tokpar.errors"] + closing}
-    assert {"tokpar.errors", "tokpar.encoder"} <= circles(planted)
-
-
 def test_what_a_newcomer_reads_first_is_short() -> None:
     first = ("pipeline.py", "types.py", "interfaces.py")
     assert sum(len((PACKAGE / name).read_text("utf-8").splitlines()) for name in first) <= 700
-
-
-def test_no_two_files_share_a_name() -> None:
-    """The doors of plugins, which hold no code, have the names of what they are for."""
-    files = [path for path in modules() if path.parent != PACKAGE / "plugin"]
-    names = Counter(path.name for path in files if path.name != "__init__.py")
-    assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_the_certificate_imports_nothing_of_what_it_checks() -> None:
@@ -239,50 +222,6 @@ def test_the_certificate_imports_nothing_of_what_it_checks() -> None:
         package = module_name(path) if path.name == "__init__.py" else module_name(path.parent)
         read = imports(ast.parse(path.read_text(encoding="utf-8")), package)
         assert {part(item.module) for item in read} - {None, "certificate"} <= values, path
-
-
-@pytest.mark.parametrize(
-    ("module", "source"),
-    [
-        ("tokpar.arrays", "from tokpar.errors import TokparError"),
-        ("tokpar.types", "from tokpar import interfaces"),
-        ("tokpar.types", "from .interfaces import Splitter"),
-        ("tokpar.certificate.rule_checker", "from tokpar.cuts.added_token_guard import f"),
-        ("tokpar.certificate.rule_checker", "from ..cuts import added"),
-        ("tokpar.certificate.rule_checker", "def f():\n    import tokpar.methods.auto"),
-        ("tokpar.cuts.finder", "import tokpar.methods"),
-        ("tokpar.methods.auto", "from tokpar.executors import serial_executor"),
-        ("tokpar.methods.auto", "if True:\n    from tokpar.files.bert import f"),
-        ("tokpar.pipeline", "from tokpar.registry import strategies"),
-        ("tokpar.joining", "from tokpar.pipeline import encode"),
-        ("tokpar.builtins", "from tokpar.plugin import hookimpl"),
-        ("tokpar.methods.cut", "from tokpar import plugin"),
-        ("tokpar.encoder", "import tokpar"),
-        ("tokpar.encoder", "import pluggy"),
-        (
-            "tokpar.methods.auto",
-            "class A:\n    def f(self):\n        from pluggy import HookspecMarker",
-        ),
-        ("tokpar.builtins", "from tokpar.encoder import Encoder"),
-        ("tokpar.data.recipe", "import tokpar"),
-    ],
-)
-def test_a_planted_import_is_found(module: str, source: str) -> None:
-    assert len(violations(module, source, module.rpartition(".")[0])) == 1
-
-
-@pytest.mark.parametrize(
-    ("module", "source"),
-    [
-        ("tokpar.types", "import numpy\nfrom tokpar.arrays import IdArray"),
-        ("tokpar.adapters.tekken", "from tokpar.files import bert\nfrom ..cuts import added"),
-        ("tokpar.registry", "import pluggy\nfrom tokpar import hooks, builtins"),
-        ("tokpar.builtins", "def f():\n    from tokpar.encoder import Encoder"),
-        ("tokpar.cli.encode", "import tokpar\nfrom tokpar import Encoder, errors"),
-    ],
-)
-def test_an_import_down_the_layers_is_allowed(module: str, source: str) -> None:
-    assert violations(module, source, module.rpartition(".")[0]) == []
 
 
 # --------------------------------------------------------------------------- the tests
@@ -322,22 +261,6 @@ def test_no_module_of_tests_imports_an_optional_package_at_its_top() -> None:
     sources = sorted(TESTS.rglob("*.py"))
     found = {path: optional_imports(path.read_text(encoding="utf-8")) for path in sources}
     assert {path.relative_to(TESTS): names for path, names in found.items() if names} == {}
-
-
-@pytest.mark.parametrize(
-    ("source", "names"),
-    [
-        ("import pyarrow.fs, json", ["pyarrow"]),
-        ("from transformers import AutoTokenizer", ["transformers"]),
-        ("try:\n    import zstandard\nexcept ImportError:\n    zstandard = None", ["zstandard"]),
-        ("class A:\n    import jinja2", ["jinja2"]),
-        ("def f():\n    import jinja2", []),
-        ("import numpy, tiktoken, tokpar.cli\nfrom tests.support.paths import ROOT", []),
-        ("import pytest\nray = pytest.importorskip('ray')", []),
-    ],
-)
-def test_an_optional_package_is_found_at_the_top_of_a_module(source: str, names: list[str]) -> None:
-    assert optional_imports(source) == names
 
 
 # --------------------------------------------------------------------------- import tokpar
@@ -422,12 +345,6 @@ def test_an_encode_loads_few_of_our_files(
     assert sum(len(p.read_text("utf-8").splitlines()) for p in files) <= MOST_LINES
 
 
-@needs_package
-def test_importing_tokpar_imports_no_engine() -> None:
-    loaded = run("import sys, tokpar; print(*sys.modules)").split()
-    assert sorted(set(HEAVY) & set(loaded)) == []
-
-
 DOORS = ("tokpar.plugin", *(f"tokpar.plugin.{name}" for name in ("split", "merge", "tokenizer")))
 
 
@@ -435,17 +352,6 @@ DOORS = ("tokpar.plugin", *(f"tokpar.plugin.{name}" for name in ("split", "merge
 def test_importing_what_plugins_need_imports_no_engine(door: str) -> None:
     loaded = run(f"import sys, {door}; print(*sys.modules)").split()
     assert sorted(set(HEAVY) & set(loaded)) == []
-
-
-@pytest.mark.parametrize("door", DOORS)
-def test_a_door_gives_what_it_lists_and_no_more(door: str) -> None:
-    module = importlib.import_module(door)
-    listed = {name: getattr(module, name) for name in module.__all__}
-    given = {name for name in vars(module) if not name.startswith("_")}
-    values = {name for name in given if not isinstance(vars(module)[name], ModuleType)}
-    assert values - set(listed) == {"annotations"}
-    by_kind = sorted(listed, key=lambda name: (not name.isupper(), not name[0].isupper(), name))
-    assert module.__all__ == by_kind
 
 
 def test_the_trainer_is_imported_when_it_is_asked_for() -> None:
@@ -465,30 +371,3 @@ except ImportError as error:
 
 
 # ------------------------------------------------------------------------- the tests themselves
-
-
-def imported_tests(source: str) -> list[str]:
-    """The test files that a source imports from, also inside of functions and scripts."""
-    return re.findall(r"\b(?:from|import)\s+(tests\.\w+\.test_\w+)", source) + re.findall(
-        r"\bfrom\s+tests\.\w+\s+import\s+(test_\w+)", source
-    )
-
-
-def test_no_test_file_imports_another_and_each_lies_in_a_room() -> None:
-    paths = sorted(TESTS.rglob("*.py"))
-    found = {path.name: imported_tests(path.read_text(encoding="utf-8")) for path in paths}
-    found.pop(Path(__file__).name)  # it writes such imports down, below
-    assert {name: imports for name, imports in found.items() if imports} == {}
-    assert [path for path in paths if path.name.startswith("test_") and path.parent == TESTS] == []
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "from tests.cuts.test_inside import rules",
-        "import tests.cuts.test_inside",
-        "    from tests.cuts import test_inside",
-    ],
-)
-def test_an_import_from_a_test_file_is_found(source: str) -> None:
-    assert len(imported_tests(source)) == 1

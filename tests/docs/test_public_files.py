@@ -22,17 +22,6 @@ def parsed(path: Path) -> Any:
     return pytest.importorskip("yaml").safe_load(path.read_text("utf-8"))
 
 
-@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_a_workflow_has_rights_limits_and_steps(path: Path) -> None:
-    workflow = parsed(path)
-    assert workflow["permissions"] == {"contents": "read"}
-    for name, job in workflow["jobs"].items():
-        assert job["timeout-minutes"] <= 90, name
-        for step in job["steps"]:
-            assert ("uses" in step) != ("run" in step), (name, step)
-            assert re.fullmatch(r"[\w-]+/[\w-]+@[\w./]+", step.get("uses", "a/b@v1")), name
-
-
 def test_what_the_workflows_run_is_there() -> None:
     """Scripts of the checkout, extras, and marks of the tests."""
     commands = [
@@ -51,31 +40,6 @@ def test_what_the_workflows_run_is_there() -> None:
     assert set(re.findall(r"-e \.\[(\w+)\]", text)) <= set(extras)
     marks = " ".join(PROJECT["tool"]["pytest"]["ini_options"]["markers"])
     assert all(f"{mark}:" in marks for mark in re.findall(r"-m pytest -m (\w+)", text))
-
-
-def test_wheels_are_tried_where_they_are_built() -> None:
-    settings = PROJECT["tool"]["cibuildwheel"]
-    assert settings["environment"] == {"TOKPAR_BUILD": "1"}
-    assert "encode" in settings["test-command"]
-
-
-def test_the_templates_ask_for_what_is_needed() -> None:
-    folder = ROOT / ".github" / "ISSUE_TEMPLATE"
-    for name in ("wrong-ids.yml", "problem.yml"):
-        form = parsed(folder / name)
-        asked = [part for part in form["body"] if part["type"] != "markdown"]
-        assert all(part["validations"]["required"] for part in asked), name
-        assert len({part["id"] for part in asked}) == len(asked)
-    assert parsed(folder / "config.yml")["blank_issues_enabled"] is True
-
-
-def test_the_citation_names_the_papers_of_the_strategies() -> None:
-    citation = parsed(ROOT / "CITATION.cff")
-    assert citation["license"] == PROJECT["project"]["license"]
-    named = {part["value"] for each in citation["references"] for part in each["identifiers"]}
-    strategies = (ROOT / "plugins" / "tokpar-strategies" / "README.md").read_text("utf-8")
-    in_the_docs = {paper.replace(" ", ":") for paper in re.findall(r"arXiv \d+\.\d+", strategies)}
-    assert in_the_docs <= named
 
 
 def test_all_files_of_a_release_name_one_version(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from types import ModuleType
 import pytest
 
 from tests.support.paths import ROOT
-from tokpar.types import Rule
 
 CONFIG = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
 GROUPS = ["Replace", "Do", "Trust", "Extend", "Look up"]
@@ -86,11 +85,6 @@ def test_no_text_of_a_page_is_taken_for_a_tag(page: Path) -> None:
     """Of "<s>" a reader would see nothing but crossed out text; it belongs in code."""
     prose = CODE.sub("", page.read_text(encoding="utf-8"))
     assert re.findall(r"<[A-Za-z/!?][^>]*>?", prose) == []
-
-
-def test_the_glossary_has_each_rule() -> None:
-    text = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"^\| ([A-Z]+) \|", text, re.MULTILINE)) == {*Rule}
 
 
 # -------------------------------------------------------------------------------- links of the site

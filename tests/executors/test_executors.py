@@ -24,10 +24,9 @@ from tokpar.arrays import IdArray
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.native import NativeExecutor
 from tokpar.executors.processes import KEPT_TOKENIZERS, ProcessExecutor
-from tokpar.executors.threads import ThreadExecutor, blocks, deal_blocks
+from tokpar.executors.threads import ThreadExecutor
 from tokpar.interfaces import Executor
-from tokpar.limits import worker_count
-from tokpar.types import Chunk, Piece, Rows
+from tokpar.types import Piece, Rows
 
 
 class EncodeOnly:
@@ -148,31 +147,10 @@ def test_the_first_error_names_its_row_and_leaves_the_pool_intact(
     assert len(mapped(executor, TEXT, chunks, Words(), False)) == len(chunks)
 
 
-@pytest.mark.parametrize("name", ["serial", "threads", "native"])
-def test_a_keyboard_interrupt_passes_unchanged(name: str) -> None:
-    executor = MAKERS[name]()
-    text, chunks = "a b INTERRUPT c", [Chunk(0, 4, 0, 4), Chunk(4, 15, 4, 15)]
-    with pytest.raises(KeyboardInterrupt):
-        mapped(executor, text, chunks, Words(), False)
-    if hasattr(executor, "close"):
-        executor.close()
-
-
 @pytest.mark.parametrize("name", ["serial", "threads"])
 def test_spans_come_from_the_batch_call_where_there_is_no_locate(name: str) -> None:
     pieces = mapped(MAKERS[name](), "abc", cut("abc", 2), BatchOnly(), True)
     assert [piece.spans is not None for piece in pieces] == [True, True]
-
-
-@pytest.mark.parametrize("name", ["serial", "threads", "processes"])
-def test_spans_that_nobody_can_tell_are_a_lookup_error(name: str) -> None:
-    with pytest.raises(LookupError, match="encode only cannot tell where"):
-        mapped(MAKERS[name](), "abc", cut("abc", 2), EncodeOnly(), True)
-
-
-def test_the_native_executor_refuses_tokenizers_without_a_batch_call() -> None:
-    with pytest.raises(OptionError, match="use executor='threads'"):
-        mapped(NativeExecutor(2), "abc", cut("abc", 1), EncodeOnly(), False)
 
 
 class Miscounting(Words):
@@ -213,21 +191,6 @@ def test_no_more_than_two_waves_are_in_the_engine_at_a_time() -> None:
 def test_workers_must_be_an_int_of_at_least_one(kind: Callable[[Any], Any], wrong: object) -> None:
     with pytest.raises(OptionError, match="workers must be"):
         kind(wrong)
-
-
-def test_zero_workers_are_refused_in_these_words() -> None:
-    with pytest.raises(OptionError) as caught:
-        worker_count(0)
-    assert str(caught.value) == "workers must be at least 1, got 0"
-
-
-@pytest.mark.parametrize("value", ["", "off", "FALSE", "f", "No", "n", "0"])
-def test_tokenizers_parallelism_off_means_one_worker_unless_told_otherwise(
-    value: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TOKENIZERS_PARALLELISM", value)
-    assert worker_count(None) == 1
-    assert worker_count(3) == 3
 
 
 def test_closing_leaves_no_processes() -> None:
@@ -277,18 +240,6 @@ def test_an_encoder_may_be_closed_while_other_threads_encode(executor: str) -> N
         assert encoder.encode(text).ids.tolist() == expected
 
     assert closed_all_the_time(encoder.close, use) == []
-
-
-def test_blocks_are_runs_of_whole_texts_in_order() -> None:
-    texts = ["x" * 30] * 33 + ["x" * 10]
-    for chars in (1, 30, 31, 100, 10**6):
-        dealt_out = blocks(texts, chars)
-        assert [k for block in dealt_out for k in block] == list(range(34))
-        assert all(sum(len(texts[k]) for k in block) >= chars for block in dealt_out[:-1])
-    assert len(deal_blocks(texts, 2, 1)) <= 9
-    assert len(deal_blocks(texts, 2, 600)) == 2
-    assert blocks(["", "", "a", ""], 1) == [range(3), range(3, 4)]
-    assert blocks([], 5) == []
 
 
 def test_a_worker_that_dies_is_an_engine_error_and_is_replaced(processes: ProcessExecutor) -> None:

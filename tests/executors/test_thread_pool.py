@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -89,17 +88,6 @@ def test_whoever_asks_for_shared_work_does_some_of_it() -> None:
     assert len(threads) == 2
 
 
-def test_an_interrupt_is_raised_before_the_error_of_an_earlier_job() -> None:
-    both = threading.Barrier(2)
-
-    def job(number: int) -> None:
-        both.wait(60)
-        raise KeyboardInterrupt if number else ValueError(number)
-
-    with pytest.raises(KeyboardInterrupt):
-        share(job, range(2), 2)
-
-
 def test_nobody_waits_for_threads_that_are_busy_elsewhere() -> None:
     free = threading.Event()
     busy = [submit(lambda: free.wait(60)) for _ in range(2)]
@@ -139,21 +127,6 @@ def test_all_callers_together_have_the_threads_of_one_pool() -> None:
     for caller in callers:
         caller.join(60)
     assert len([name for name in names if name.startswith("tokpar")]) <= 2
-
-
-def test_without_threads_the_caller_does_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    def cannot_start(*_: Any) -> None:
-        raise RuntimeError("can't start new thread")
-
-    done: list[int] = []
-    submit(int).result(60)
-    assert thread_pool._pool is not None
-    monkeypatch.setattr(thread_pool._pool, "submit", cannot_start)
-    assert share(abs, [-1, -2, -3], 3) == [1, 2, 3]
-    later = BackgroundJob(lambda: done.append(1))
-    assert not done
-    later.wait()
-    assert done == [1]
 
 
 def test_a_job_in_the_background_is_done_once_whoever_waits() -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -88,11 +86,6 @@ def test_byte_level_is_the_gpt2_family() -> None:
     assert found.normalizers == ()
 
 
-def test_a_nested_sequence_means_its_stages() -> None:
-    nested = pre_tokenizers.Sequence([pre_tokenizers.Sequence([byte_level()])])
-    assert vars(facts(bpe(), nested)) == vars(facts(bpe(), byte_level()))
-
-
 def test_a_prefix_space_is_told_and_does_not_tile() -> None:
     found = facts(bpe(), byte_level(add_prefix_space=True))
     assert (found.prefix_space, found.tiles, found.unprovable) == (True, False, None)
@@ -164,10 +157,6 @@ def test_a_split_that_drops_what_a_family_does_not_match_is_an_isolated_one() ->
     assert (found.unprovable, found.tiles) == (None, True)
     for pattern in ("[0-9]+", r"\p{N}{1,3}"):
         assert not facts(bpe(), with_splits(split(Regex(pattern), "removed", True))).tiles
-
-
-def test_a_split_that_drops_text_does_not_tile() -> None:
-    assert not facts(bpe(), with_splits(split(Regex(CL100K), "removed"))).tiles
 
 
 # --- other schemes
@@ -357,13 +346,6 @@ def test_these_normalizers_are_passed_on(normalizer: Any) -> None:
     assert not found.tiles
 
 
-def test_settings_of_normalizers_are_kept() -> None:
-    found = facts(bpe(), byte_level(), normalizers.Replace("ab", "c"))
-    assert dict(found.normalizers[0].settings) == {"pattern": "ab", "content": "c"}
-    found = facts(bpe(), byte_level(), normalizers.Strip(left=False, right=True))
-    assert dict(found.normalizers[0].settings) == {"strip_left": False, "strip_right": True}
-
-
 @pytest.mark.parametrize(
     ("normalizer", "reason"),
     [
@@ -376,11 +358,6 @@ def test_these_normalizers_are_unprovable(normalizer: Any, reason: str) -> None:
     assert reason in str(facts(bpe(), byte_level(), normalizer).unprovable)
     inner = normalizers.Sequence([normalizers.NFC(), normalizers.Sequence([normalizer])])
     assert reason in str(facts(bpe(), byte_level(), inner).unprovable)
-
-
-def test_an_empty_sequence_of_normalizers_is_none() -> None:
-    found = facts(bpe(), byte_level(), normalizers.Sequence([]))
-    assert (found.normalizers, found.tiles) == ((), True)
 
 
 # --- added tokens, lengths
@@ -462,10 +439,6 @@ def test_lengths_count_bytes_of_text() -> None:
     assert facts_from_json(config).longest_token == 6
 
 
-def test_the_byte_alphabet_is_the_engines() -> None:
-    assert byte_alphabet().keys() == frozenset(pre_tokenizers.ByteLevel.alphabet())
-
-
 # --- files
 
 
@@ -482,17 +455,3 @@ def test_part_vocabularies_are_provable(name: str, scheme: str, tiles: bool) -> 
     found = facts_from_json(json.loads((VOCAB / f"{name}.json").read_text("utf-8")))
     assert found.unprovable is None
     assert (found.scheme, found.tiles) == (scheme, tiles)
-
-
-def test_the_full_bert_file_is_provable(full_vocab: Callable[[str], Path]) -> None:
-    found = facts_from_json(json.loads(full_vocab("bert.json").read_text("utf-8")))
-    assert (found.model, found.scheme, found.unprovable) == ("WordPiece", "bert", None)
-    assert (len(found.added_tokens), found.longest_token) == (5, 18)
-
-
-def test_the_full_deepseek_file_is_provable(full_vocab: Callable[[str], Path]) -> None:
-    found = facts_from_json(json.loads(full_vocab("deepseek.json").read_text("utf-8")))
-    assert (found.model, found.scheme, found.unprovable) == ("BPE", "regex", None)
-    assert (found.byte_level, found.tiles, found.longest_token) == (True, True, 128)
-    assert (len(found.patterns), found.normalizers) == (3, ())
-    assert len(found.added_tokens) == 1283

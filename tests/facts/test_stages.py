@@ -279,13 +279,6 @@ def test_tokens_searched_where_every_space_is_changed_are_refused() -> None:
     assert "where added token '<s>' is searched" in str(own_facts(tokenizer).unprovable)
 
 
-def test_a_row_that_cuts_may_have_any_stage_behind() -> None:
-    row = [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.UnicodeScripts()]
-    tokenizer = shaped(word_level(), [], [*row, pre_tokenizers.FixedLength(2)])
-    assert cuts(tokenizer, "ab aф  aaa") == [2, 5, 6]
-    assert_lossless(tokenizer, "ab aф  aaa")
-
-
 # ------------------------------------------------------------------------- the five behaviors
 
 

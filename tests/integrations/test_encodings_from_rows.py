@@ -239,14 +239,6 @@ def assert_same_answers_of_one(one: Any, other: Any) -> None:
         assert one.token_to_chars(place) == other.token_to_chars(place)
 
 
-def test_lists_are_new_ones_each_time() -> None:
-    one = tokpar.as_hf(original("left"), smallest_text=1)(TEXT)[0]
-    for name in FROM_ROWS:
-        before = list(getattr(one, name))
-        getattr(one, name).clear()
-        assert getattr(one, name) == before
-
-
 def test_an_encoding_is_one_for_isinstance_pickle_and_copy() -> None:
     from transformers import BatchEncoding
 

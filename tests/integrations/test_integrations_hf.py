@@ -20,7 +20,6 @@ from tokenizers import Tokenizer
 import tokpar
 from tests.conftest import cases, divided
 from tests.support.hf_sources import (
-    FILES,
     SOURCES,
     engine,
     fresh,
@@ -211,17 +210,6 @@ def test_a_long_text_goes_through_tokpar_with_every_column(
         assert mine.tokpar_calls == before + (1 if text is LONG else 4)
 
 
-def test_torch_tensors_are_those_of_transformers() -> None:
-    torch = pytest.importorskip("torch", reason="torch is not installed")
-    options = {"padding": True, "return_tensors": "pt", **EVERYTHING}
-    for text in ("the man", ["the man", "the"]):
-        got, expected = (t(text, **options) for t in (view("left"), original("left")))
-        assert list(got) == list(expected)
-        for column, tensor in expected.items():
-            assert torch.equal(got[column], tensor)
-            assert got[column].dtype == tensor.dtype
-
-
 def test_a_length_that_the_model_cannot_take_is_logged_as_transformers_does() -> None:
     import transformers
 
@@ -408,13 +396,6 @@ def test_what_is_saved_is_the_originals(tmp_path: Any) -> None:
     assert again.tokpar_calls == 1
 
 
-def test_load_takes_the_original_behind_it() -> None:
-    mine = tokpar.as_hf(fresh("left"))
-    adapter = tokpar.load(mine)
-    assert adapter is tokpar.load(mine._tokpar_original())
-    assert tokpar.encode(LONG, mine) == original("left").encode(LONG)
-
-
 def test_a_chat_is_encoded_through_tokpar_without_a_second_bos() -> None:
     own = fresh("left")
     mine = tokpar.as_hf(own)
@@ -519,24 +500,11 @@ def test_an_engine_that_another_library_puts_there_later_is_called_itself() -> N
         assert each.tokpar_calls == called
 
 
-def test_an_old_transformers_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    import transformers
-
-    own = fresh("default")
-    monkeypatch.setattr(transformers, "__version__", "4.57.1")
-    with pytest.raises(OptionError, match=r"transformers 5\.0 or later, 4\.57\.1 is installed"):
-        tokpar.as_hf(own)
-
-
 def test_an_option_that_encoder_does_not_have_is_refused() -> None:
     with pytest.raises(OptionError, match="no_such_option"):
         tokpar.as_hf(fresh("default"), no_such_option=3)
     with pytest.raises(tokpar.LossyError, match="allow_approximate"):
         tokpar.as_hf(fresh("default"), strategy="overlap")
-
-
-def test_files_are_not_needed_for_what_tests_build() -> None:
-    assert set(FILES) < set(SOURCES)
 
 
 # --------------------------------------------------------------------------------- other processes

@@ -170,14 +170,6 @@ def test_a_method_gives_what_the_original_gives(method: str, data: st.DataObject
     compare(method, data.draw(CALLED[method](pair(name)[0])), name)
 
 
-@pytest.mark.parametrize("name", FULL)
-@at_most(drawn(40))
-@given(data=st.data())
-def test_a_full_vocabulary_gives_what_the_original_gives(name: str, data: st.DataObject) -> None:
-    method = data.draw(st.sampled_from([*ENCODING, *sorted(CALLED)]))
-    compare(method, data.draw(CALLED[method](pair(name)[0])), name)
-
-
 @pytest.mark.parametrize("name", SMALL)
 def test_attributes_are_those_of_the_original(name: str) -> None:
     own, *accelerated = pair(name)
@@ -238,11 +230,6 @@ def test_what_is_no_bool_is_refused_as_the_original_refuses_it(method: str, wron
             own.split_special_tokens = mine.split_special_tokens = splits
             got, expected = answers(method, Call(("the [SEP] man",), {name: wrong}), mine, own)
             assert got == expected
-
-
-def test_a_stride_that_is_no_number_is_refused_as_the_original_refuses_it() -> None:
-    for stride in (None, "1", 0, 1):
-        compare("encode", Call(("the man",), {"stride": stride, "max_length": 3}), "bert")
 
 
 # --------------------------------------------------------------------------------- by themselves
@@ -379,16 +366,6 @@ def test_texts_of_these_methods_go_through_tokpar(method: str, name: str) -> Non
         got, expected = answers(method, call, view, own)
         assert got == expected
         assert view.tokpar_calls > before
-
-
-@pytest.mark.parametrize("name", ["llama 3", "gemma"])
-def test_a_chat_has_one_bos(name: str) -> None:
-    own, *accelerated = pair(name)
-    chat = [{"role": "user", "content": "the man"}]
-    expected = own.apply_chat_template(chat, return_dict=False)
-    assert expected.count(own.bos_token_id) == 1
-    for view in accelerated:
-        assert view.apply_chat_template(chat, return_dict=False) == expected
 
 
 def test_settings_of_the_one_are_not_those_of_the_other() -> None:

@@ -28,7 +28,7 @@ from tests.support.tiktoken_views import LONG, again, encoding
 from tests.support.tokenizers_drawn import contents
 from tokpar import EngineError, OptionError
 from tokpar.adapters.tiktoken import TiktokenTokenizer
-from tokpar.integrations.tiktoken_subclass import LARGEST_TABLE, TokparEncoding
+from tokpar.integrations.tiktoken_subclass import TokparEncoding
 
 pytestmark = pytest.mark.compiled_at_once
 
@@ -379,24 +379,6 @@ def test_what_tiktoken_fails_on_gets_tiktokens_error(monkeypatch: pytest.MonkeyP
     assert view.encode_to_numpy("a b").tolist() == encoding("cl100k_part").encode("a b")
     assert view.encode_batch(["a b"]) == view.encode_ordinary_batch(["a b"])
     assert view.tokpar_calls == 0
-
-
-def test_settings_of_load_do_not_matter() -> None:
-    adapter = tokpar.load(encoding("cl100k_part"), allowed_special="all")
-    view = tokpar.as_tiktoken(adapter, strategy="cut", chunk_chars=5, executor="serial")
-    with pytest.raises(ValueError, match="disallowed special token"):
-        view.encode("a b c d e f<|endoftext|>")
-    ordinary = encoding("cl100k_part").encode_ordinary("a<|endoftext|>")
-    assert view.encode_ordinary("a<|endoftext|>") == ordinary
-
-
-def test_ids_beyond_the_table_are_listed_too() -> None:
-    own = again(encoding("cl100k_part"), special_tokens={"<|far|>": LARGEST_TABLE + 5})
-    view = tokpar.as_tiktoken(own, smallest_text=1)
-    assert view.encode("a <|far|> b", allowed_special="all") == own.encode(
-        "a <|far|> b", allowed_special="all"
-    )
-    assert view.tokpar_calls == 1
 
 
 # -------------------------------------------------------------------- threads and processes

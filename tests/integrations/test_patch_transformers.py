@@ -144,18 +144,6 @@ def test_a_program_runs_unchanged_with_accelerated_tokenizers(saved: Path, tmp_p
     assert done.stdout.split() == [str(count), "1", "__main__", str(program)], done.stderr
 
 
-def test_without_a_program_the_usage_is_shown() -> None:
-    for arguments in ((), ("-m",)):
-        done = run(*arguments)
-        assert done.returncode == 2
-        assert "usage:" in done.stdout
-
-
-def test_a_module_runs_too() -> None:
-    done = run("-m", "json.tool", "--help")
-    assert "json.tool" in done.stdout, done.stderr
-
-
 def test_without_transformers_the_error_says_what_to_install() -> None:
     code = (
         "import sys; sys.modules['transformers'] = None\nimport tokpar\n"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import tiktoken
 from tokpar_strategies.edges import Edge, chunks_over
 from tokpar_strategies.recursive import depth_for
 
@@ -202,14 +201,6 @@ def joined(accept: Any, name: str, a: int, b: int, text: str, last: int = 0) -> 
     return accept(overlap, Licences.of(text, adapter), last)
 
 
-def test_a_seam_lies_behind_the_one_before() -> None:
-    text, name, a, b = "the end of the beginning of the end " * 12, "cl100k_part", 20, 60
-    first = joined(by_cut, name, a, b, text)
-    second = joined(by_cut, name, a, b, text, last=first.seam.position)
-    assert a < first.seam.position < second.seam.position < b
-    assert joined(by_cut, name, a, b, text, last=b) is None
-
-
 def test_tokens_that_cannot_be_located_are_encoded_serially() -> None:
     class Plain:
         name = "plain"
@@ -250,7 +241,3 @@ def test_any_two_chunks_are_joined_right_or_not_at_all(text: str) -> None:
                 ids = [*left.ids[: join.left].tolist(), *right.ids[join.right :].tolist()]
                 assert ids == serial(tokenizer, text), (a, b, join)
     assert joined
-
-
-def test_part_is_an_encoding() -> None:
-    assert isinstance(part("cl100k_part"), tiktoken.Encoding)

@@ -3,7 +3,6 @@ the ids of the own call. docs/tokenizers.md has the same of full vocabularies.""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from functools import cache
 
@@ -85,22 +84,3 @@ def test_and_with_the_replacements_of_sentencepiece(name: str) -> None:
     subject = of_shape(SHAPES[name], replacements())
     assert subject.own("ﬁn") == subject.own("fin")
     assert list(differing(subject, texts(name), SHORT)) == []
-
-
-def test_ids_that_differ_are_found() -> None:
-    subject = of_shape(SHAPES["GPT-2"], b"")
-    other = Loaded(subject.adapter, lambda text: [*subject.own(text), 0])
-    found = list(differing(other, ["a b", "x"], SHORT))
-    strategies = [record.name for record in tokpar.strategies() if record.lossless]
-    assert len(found) == 2 * len(strategies)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_shape_survives_its_file(name: str) -> None:
-    """What is learned is a tokenizer.json: pipeline and added tokens as the shape says."""
-    shape = SHAPES[name]
-    parts = json.loads(train(shape, ["a b"], 300).to_str())
-    assert [token["content"] for token in parts["added_tokens"] if token["special"]] == list(
-        dict.fromkeys(shape.special)
-    )
-    assert (parts["pre_tokenizer"] is None) == (shape.pre_tokenizer() is None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 import unicodedata
 from functools import cache
 from itertools import pairwise, product
@@ -19,7 +18,7 @@ from tests.recipes.shipped import sources_of
 from tests.support.cut_engines import ATOMS, ENGINES, random_words
 from tests.support.pair_places import pair_places
 from tokpar.certificate.pattern_proof import proved_table
-from tokpar.patterns.class_tables import char_set, load_atoms, merge_ranges, range_class
+from tokpar.patterns.class_tables import load_atoms, merge_ranges
 from tokpar.patterns.known_pattern import SURE, KnownPattern, pattern_of_classes, shipped_pattern
 from tokpar.patterns.pair_search import Pairs
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
@@ -229,23 +228,3 @@ def test_all_white_space_and_ascii_is_frozen() -> None:
     spaces = "\t\n\x0b\x0c\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000"
     points = [*range(0x80), *map(ord, spaces), *range(0x2000, 0x200B)]
     assert set(points) <= set(FROZEN.tolist())
-
-
-def test_range_class_is_a_class_of_its_ranges() -> None:
-    ranges = [(0x5D, 0x5E), (0x2D, 0x2D), (0x4E00, 0x4E01)]
-    assert re.findall(range_class(ranges), "a]^-一丂") == [*"]^-一"]
-
-
-RANGES = [(0x30, 0x39), (0x61, 0x7A), (0xD800, 0xDFFF), (0xE000, 0x10000), (0x1F600, 0x1F64F)]
-
-
-@pytest.mark.each_value
-@pytest.mark.parametrize("size", [1, 3, 5_000, 300_000])
-@pytest.mark.parametrize("odd", ["", "A", "\ud7ff", "\U00010001", "\U0001f650", "\U0010ffff"])
-@pytest.mark.parametrize("letters", ["a9", "\U0001f600", "z\U0001f64f\ud800\udfff\ue000"])
-def test_a_set_of_characters_holds_texts_of_them_alone(letters: str, odd: str, size: int) -> None:
-    text = (letters * size)[:size]
-    for place in (0, size // 2, size):
-        whole = text[:place] + odd + text[place:]
-        expected = all(any(low <= ord(c) <= high for low, high in RANGES) for c in set(whole))
-        assert char_set(RANGES).holds(whole) is expected is (not odd)

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,7 +23,6 @@ from tokpar.patterns.charclass_cache import cached_members
 from tokpar.patterns.charclass_members import EVERY, match_chars, members
 from tokpar.patterns.class_tables import Ranges
 from tokpar.patterns.pattern_reader import UnsupportedPatternError, read_pattern
-from tokpar.patterns.shipped_patterns import O200K
 from tokpar.patterns.splits import SplitStage, decide_pairs, machines_of
 from tokpar.patterns.time_budget import Budget
 from tokpar.regexes.pattern_parser import ENGINES
@@ -57,12 +55,6 @@ def test_classes_hold_what_the_engine_says(engine: str) -> None:
         assert {char for char in SAMPLE if inside(found[source], char)} == own, source
         said = match_chars(source, engine, "".join(sorted(SAMPLE)))
         assert {c for c, yes in zip(sorted(SAMPLE), said, strict=True) if yes} == own
-
-
-def test_engines_are_not_of_one_mind() -> None:
-    """Why each is asked."""
-    below_one()
-    assert members([r"\p{N}"], "regex") != members([r"\p{N}"], "oniguruma")
 
 
 def test_symbols_are_the_coarsest() -> None:
@@ -282,12 +274,6 @@ def test_what_blows_up_is_refused_in_time(pattern: str) -> None:
     assert time.thread_time() - start < 5  # what asking takes, and a busy machine
 
 
-def test_the_budget_is_what_refuses() -> None:
-    """Without it this would not end."""
-    with pytest.raises(UnsupportedPatternError, match="more than"):
-        decide_pairs([SplitStage(PATHOLOGICAL[3], "regex")] * 3, seconds=0.3)
-
-
 def test_a_witness_is_found_long_after_the_decision() -> None:
     windows = decide_pairs([SplitStage(r"[ab]{1,30}c|\s+a|[\s\S]", "regex")], seconds=0.5)
     until = time.thread_time() + 0.6
@@ -295,11 +281,6 @@ def test_a_witness_is_found_long_after_the_decision() -> None:
         pass
     assert windows.witness("a", "b") is not None
     assert windows.witness(" ", "b") is None
-
-
-def test_a_pattern_is_decided_again_alike() -> None:
-    first, second = (decide_pairs([SplitStage(O200K, "regex")]).pairs for _ in range(2))
-    assert np.array_equal(first, second)
 
 
 def test_asking_an_engine_for_its_classes_may_take_any_time() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,6 @@ from tests.support.offsets_drawn import (
 from tests.support.tokenizers_drawn import (
     ByteLevelSpec,
     build,
-    named_tokenizers,
     plain_copy,
 )
 from tokpar.encoding import Batch
@@ -48,23 +46,6 @@ def test_a_batch_tells_the_spans_of_all_its_texts() -> None:
     for text in ("ab é", WORDS * 400):
         one = tokpar.Encoder(own).encode_batch([text])
         assert one.spans().tolist() == one[0].spans.tolist()
-
-
-def test_a_tiktoken_batch_tells_spans() -> None:
-    batch = tokpar.Encoder(named_tokenizers()["cl100k_part"]).encode_batch(["ab 😀", "x" * 9])
-    assert batch.spans()[-1].tolist()[1] == 9
-    assert batch.char_spans().tolist() == [*chain(*(e.char_spans.tolist() for e in batch))]
-
-
-def test_a_tokenizer_without_places_is_a_lookup_error() -> None:
-    class Bare:
-        name = "bare"
-
-        def encode(self, text: str) -> Any:
-            return np.zeros(len(text), dtype=np.uint32)
-
-    with pytest.raises(LookupError, match="bare cannot tell where its tokens lie"):
-        tokpar.Encoder(Bare()).encode_batch(["a", "b"]).spans()
 
 
 def test_a_batch_that_was_copied_has_left_its_texts_behind() -> None:

@@ -73,18 +73,6 @@ def test_a_batch_is_its_texts_one_by_one(
         assert report.ok, report.findings
 
 
-@pytest.mark.parametrize("name", ["default", "bert_part", "deepseek_part", "cl100k_part"])
-def test_a_batch_of_long_and_short_texts(name: str) -> None:
-    tokenizer = named_tokenizers()[name]
-    with tokpar.Encoder(tokenizer, chunk_chars=1000) as encoder:
-        found = encoder.encode_batch(ROWS)
-    for text, encoding in zip(ROWS, found, strict=True):
-        assert encoding.ids.tolist() == own_call(tokenizer, text)
-        assert encoding.spans.tolist() == tokpar.encode(text, tokenizer).spans.tolist()
-    assert found[2].seams
-    assert found[2].report.chunks > 1
-
-
 def test_whole_texts_and_then_the_chunks_of_the_others_go_in_one_call() -> None:
     executor = Records()
     adapter = tokpar.load()
@@ -146,13 +134,6 @@ def test_a_bad_row_is_named_and_nothing_is_encoded(text: Any, kind: Any, said: s
     ):
         encoder.encode_batch(rows)
     assert executor.rows == []
-
-
-@pytest.mark.parametrize("rows", [[1, 2], [None], [["a"]]])
-def test_rows_none_of_which_is_a_text_are_named(rows: list[Any]) -> None:
-    said = f"text 0 must be a str, got {type(rows[0]).__name__}"
-    with tokpar.Encoder() as encoder, pytest.raises(tokpar.OptionError, match=said):
-        encoder.encode_batch(rows)
 
 
 @pytest.mark.parametrize("name", ["default", "bert_part"])
@@ -263,12 +244,3 @@ def test_a_batch_and_an_encoding_can_be_pickled_and_copied(copied: Any) -> None:
         _ = twin.spans
     with pytest.raises(LookupError, match=r"tokpar\.check takes text and tokenizer"):
         len(twin.seams)
-
-
-def test_a_batch_of_nothing_is_empty() -> None:
-    with tokpar.Encoder(named_tokenizers()["bert_part"]) as encoder:
-        batch = encoder.encode_batch([])
-    assert len(batch) == len(batch.ids) == 0
-    assert batch.offsets.tolist() == [0]
-    assert batch.padded(0)[0].shape == (0, 0)
-    assert list(batch) == []

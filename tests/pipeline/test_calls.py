@@ -42,18 +42,6 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     return found
 
 
-def test_they_give_what_an_encoder_gives() -> None:
-    tokenizer = own()
-    ids = tokpar.encode(TEXT, tokenizer).ids
-    assert ids.tolist() == tokenizer.encode(TEXT).ids
-    assert tokpar.count(TEXT, tokenizer) == len(ids)
-    assert tokpar.decode(ids, tokenizer) == tokpar.decode(ids.tolist(), tokenizer) == TEXT
-    batch = tokpar.encode_batch([TEXT, "", TEXT * 2], tokenizer)
-    assert [row.ids.tolist() for row in batch] == [
-        tokenizer.encode(text).ids for text in (TEXT, "", TEXT * 2)
-    ]
-
-
 def test_an_encoder_is_made_once_for_a_tokenizer_and_a_way(made: list[object]) -> None:
     tokenizer = own()
     for _ in "123":
@@ -138,14 +126,6 @@ def test_tokenizers_that_say_that_they_are_equal_are_told_apart() -> None:
         assert tokpar.encode("ab", Own(first)).ids.tolist() == [first, first + 1]
 
 
-def test_few_names_and_ways_are_kept(made: list[object]) -> None:
-    tokenizer = own()
-    for size in range(1, 3 * calls.MOST_KEPT):
-        tokpar.encode(TEXT, tokenizer, strategy="cut", chunk_chars=size)
-        tokpar.encode(TEXT, FILE, strategy="cut", chunk_chars=size)
-    assert len(calls._object_encoders[tokenizer]) == len(calls._path_encoders) == calls.MOST_KEPT
-
-
 @pytest.mark.ids
 def test_threads_may_call_at_once() -> None:
     tokenizer, wrong = own(), list[Any]()
@@ -161,7 +141,3 @@ def test_threads_may_call_at_once() -> None:
     for thread in threads:
         thread.join()
     assert not wrong
-
-
-def test_the_package_shows_what_is_meant_for_callers() -> None:
-    assert set(dir(tokpar)) == {*tokpar.__all__, "__version__"}

@@ -3,11 +3,8 @@ ids of a text."""
 
 from __future__ import annotations
 
-import ast
-import sys
 from collections.abc import Callable
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,17 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tokpar
-from tests.support.drawn_runs import adapter_of, any_tokenizer, drawn_text, named
-from tests.support.fakes import WordHash
-from tests.support.paths import ROOT
+from tests.support.drawn_runs import adapter_of, any_tokenizer, drawn_text
 from tests.support.tiktoken_parts import encoding
 from tokpar.concatenation import Part, add_up, encode_parts, parts_between, place_seams
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError
 from tokpar.interfaces import facts_of
 from tokpar.types import Rows, Seam
-
-PACKAGE = ROOT / "tokpar"
 
 # ------------------------------------------------------------------------------ what it returns
 
@@ -112,13 +105,6 @@ def test_a_text_that_the_own_call_refuses_is_refused_at_each_door(
             door()
 
 
-class Known(WordHash):
-    """Knows wrong ids, as a cache would that was asked for a text that may not be cut."""
-
-    def known_ids(self, text: str) -> Any:
-        return np.zeros(1, np.uint32)
-
-
 BASE = np.arange(100, 130, dtype=np.uint32)
 SPANS = st.tuples(st.integers(0, 30), st.integers(0, 30)).map(sorted)
 
@@ -132,84 +118,3 @@ def test_pieces_of_one_array_in_any_order_are_added_up_as_they_stand(cuts: list[
 
 
 # ------------------------------------------------------------------------ nothing else does it
-
-OF_SEVERAL_TEXTS = {"types.py", "executors/serial_executor.py"}
-"""These make `Rows`: the ids of several texts."""
-OWN_ARITHMETIC = ("cache/", "certificate/", "testing/", "data/")
-"""The compiled call with its tables; the checker and the conformance kit, which use nothing of what
-they check; and shards, which hold the ids of many documents."""
-WHERE = {"arrays.py", "concatenation.py", *OF_SEVERAL_TEXTS}
-FUNCTIONS = {"concatenate_ids"}
-
-
-def may_concatenate(path: str) -> bool:
-    return path in WHERE or path.startswith(OWN_ARITHMETIC)
-
-
-def concatenations_in(source: str) -> list[str]:
-    """The functions of `FUNCTIONS` that a source names."""
-    nodes = ast.walk(ast.parse(source))
-    names = (getattr(node, "attr", getattr(node, "id", "")) for node in nodes)
-    return sorted(FUNCTIONS.intersection(names))
-
-
-def test_no_other_file_names_the_functions_that_concatenate_ids() -> None:
-    sources = {str(path.relative_to(PACKAGE)): path for path in PACKAGE.rglob("*.py")}
-    found = {name: concatenations_in(path.read_text("utf-8")) for name, path in sources.items()}
-    assert {name: some for name, some in found.items() if some and not may_concatenate(name)} == {}
-    assert all(found[name] for name in WHERE - {"arrays.py"})
-
-
-DOORS: dict[str, Callable[[tokpar.Encoder, str], object]] = {
-    "encode": lambda encoder, text: encoder.encode(text).ids,
-    "offsets": lambda encoder, text: encoder.encode(text).char_spans,
-    "batch": lambda encoder, text: encoder.encode_batch([text, text[:50]]).ids,
-    "iter": lambda encoder, text: [*encoder.encode_iter([text, text[:50]])],
-    "stream": lambda encoder, text: [*encoder.stream(text[i : i + 7] for i in range(0, 3000, 7))],
-    "token chunks": lambda encoder, text: [*encoder.chunks(text, 30)],
-    "cut chunks": lambda encoder, text: [*encoder.chunks(text, 30, 5, "cut")],
-    "first ids": lambda encoder, text: encoder.count(text, limit=20),
-    "last ids": lambda encoder, text: encoder.encode(text, max_tokens=20, side="left"),
-    "session": lambda encoder, text: edited(encoder, text),
-}
-
-
-def edited(encoder: tokpar.Encoder, text: str) -> object:
-    session = encoder.session(text)
-    patches = [session.append(" and more"), session.replace(40, 60, "Zz 1"), session.append("x")]
-    session.append(encoder.session(text))
-    return [patch.replacement_ids for patch in patches], session.ids, session.to_bytes()
-
-
-@pytest.fixture
-def callers(monkeypatch: pytest.MonkeyPatch) -> set[str]:
-    """The files of tokpar that make one array of ids, uint32, of several."""
-    seen: set[str] = set()
-    for name in ("concatenate", "append", "hstack"):
-        true = getattr(np, name)
-
-        def watched(first: Any, *rest: Any, true: Any = true, **options: Any) -> Any:
-            arrays = first if isinstance(first, (list, tuple)) else [first, *rest]
-            if any(getattr(each, "dtype", None) == np.uint32 for each in arrays):
-                caller = Path(sys._getframe(1).f_code.co_filename)
-                if caller.is_relative_to(PACKAGE):
-                    seen.add(str(caller.relative_to(PACKAGE)))
-            return true(first, *rest, **options)
-
-        monkeypatch.setattr(np, name, watched)
-    return seen
-
-
-@pytest.mark.parametrize("name", ["bert_part", "deepseek_part", "cl100k_part", "llama_style"])
-def test_at_no_door_another_file_concatenates_ids(name: str, callers: set[str]) -> None:
-    encoder = tokpar.Encoder(named(name), chunk_chars=97)
-    text = "Then 1234567 words, I'll say:\r\n  two   spaces\n\n \n中文，and the rest… " * 60
-    used: set[str] = set()
-    for door in DOORS.values():
-        try:
-            door(encoder, text)
-        except tokpar.OptionError:  # truncation or padding of the vocabulary's file
-            continue
-        used |= callers
-    assert "arrays.py" in used
-    assert {path for path in used if not may_concatenate(path)} == set()

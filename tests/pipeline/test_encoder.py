@@ -15,7 +15,7 @@ from tokenizers import AddedToken, Tokenizer
 
 import tokpar
 from tests.support.fakes import WordHash
-from tests.support.tokenizers_drawn import VOCAB, named_tokenizers
+from tests.support.tokenizers_drawn import named_tokenizers
 from tokpar import registry as registry_module
 from tokpar.hooks import Strategy
 from tokpar.methods import serial
@@ -29,21 +29,6 @@ TEXT = "The quick brown fox jumps over the lazy dog, 1234567 times.\n" * 300
 def own_tokenizer(name: str = "deepseek_part") -> Tokenizer:
     """A fresh object that a test may change."""
     return Tokenizer.from_str(named_tokenizers()[name].to_str())
-
-
-def test_nothing_but_a_text_is_needed() -> None:
-    encoding = tokpar.encode(TEXT)
-    assert encoding.lossless
-    assert encoding.report.chunks > 1 or encoding.report.plan == "divided at every space"
-    assert encoding.seams
-    assert tokpar.load().decode(encoding.ids) == TEXT  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize(
-    "strategy", [record.name for record in tokpar.strategies() if record.lossless]
-)
-def test_every_lossless_strategy_works_with_nothing_else_said(strategy: str) -> None:
-    assert tokpar.encode(TEXT, strategy=strategy) == tokpar.encode(TEXT, strategy="serial")
 
 
 @pytest.mark.parametrize(
@@ -155,19 +140,6 @@ def test_an_object_is_learned_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert tokpar.interfaces.facts_of(plain) is not tokpar.interfaces.facts_of(first)
 
 
-def test_an_adapter_may_be_passed_wherever_a_tokenizer_may() -> None:
-    adapter = tokpar.load(VOCAB / "deepseek_part.json")
-    assert tokpar.load(adapter) is adapter
-    assert tokpar.encode(TEXT, adapter) == tokpar.encode(TEXT, VOCAB / "deepseek_part.json")
-
-
-def test_one_vocabulary_runs_on_two_engines() -> None:
-    path = str(VOCAB / "deepseek_part.json")
-    pure = tokpar.load(path, engine="pure")
-    assert pure.name.startswith("pure")
-    assert tokpar.encode(TEXT, pure, chunk_chars=500) == tokpar.encode(TEXT, path)
-
-
 def test_threads_share_an_encoder() -> None:
     with tokpar.Encoder(workers=2) as encoder:
         expected = encoder.encode(TEXT).ids.tolist()
@@ -183,15 +155,6 @@ def test_threads_share_an_encoder() -> None:
             thread.join()
     assert found == [True] * 20
     assert encoder.encode(TEXT) == expected, "usable again after close"
-
-
-def test_batch_count_and_decode_agree_with_encode() -> None:
-    with tokpar.Encoder() as encoder:
-        rows = encoder.encode_batch(["", "one", TEXT])
-        assert [len(row) for row in rows] == [encoder.count(t) for t in ("", "one", TEXT)]
-        assert [encoder.decode(row.ids) for row in rows] == ["", "one", TEXT]
-        assert rows[2].seams
-    assert encoder.encode_batch([]) == []
 
 
 def test_disallowed_special_tokens_keep_tiktokens_error() -> None:

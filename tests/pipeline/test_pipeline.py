@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,6 @@ from tokpar.interfaces import TokenizerAdapter
 from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.overlap.chunks import chunks_between
 from tokpar.plan import Plan
-from tokpar.seams import Seams
 from tokpar.types import Chunk, Join, Piece, Rows, Seam, Split
 
 pytestmark = pytest.mark.ids
@@ -103,21 +102,6 @@ def test_the_report_adds_up() -> None:
     assert report.executor == "serial"
     assert set(report.seconds) == {"split", "tokenize", "merge", "convert"}
     assert min(report.seconds.values()) >= 0
-
-
-def test_a_region_without_cuts_is_reported() -> None:
-    text = "a b " * 100 + "x" * 20_000 + " c d" * 100
-    encoding = tokpar.encode(text, deepseek(), strategy="cut", chunk_chars=64)
-    [(start, stop)] = encoding.report.serial_regions
-    assert start < 400 < 20_400 < stop + 64
-    assert encoding.ids.tolist() == deepseek().encode(text).tolist()
-
-
-def test_seams_know_how_many_ids_lie_before_them() -> None:
-    tokenizer = deepseek()
-    encoding = tokpar.encode(TEXT, tokenizer, strategy="cut", chunk_chars=10)
-    for seam in encoding.seams:
-        assert seam.token == len(tokenizer.encode(TEXT[: seam.position]))
 
 
 def test_an_unknown_tokenizer_is_serial_and_the_report_says_why() -> None:
@@ -267,10 +251,3 @@ def test_an_encoding_is_a_read_only_sequence_of_ids() -> None:
     with pytest.raises(TypeError, match="unhashable"):
         hash(encoding)
     assert "lossless" in repr(encoding)
-
-
-def test_an_uncertified_seam_makes_an_encoding_approximate() -> None:
-    encoding = tokpar.encode(TEXT, chunk_chars=100)
-    assert encoding.lossless
-    seams = Seams.of([replace(encoding.seams[0], rule=None), *encoding.seams[1:]])
-    assert not tokpar.Encoding.of(encoding.ids, seams, encoding.report).lossless

@@ -30,32 +30,12 @@ pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 TEXT = "Then 1234567 words, I'll say:\r\n  two   spaces\n\n \n中文，和 the rest…" * 3
 
 
-class ByteModel:
-    """Each byte is a token, which is final when the next one is there."""
-
-    last = b""
-
-    def feed(self, data: bytes) -> list[int]:
-        data = self.last + data
-        self.last = data[-1:]
-        return list(data[:-1])
-
-    def finish(self) -> list[int]:
-        last, self.last = self.last, b""
-        return list(last)
-
-
-class EagerBytes(PureTokenizer):
-    def eager_model(self) -> ByteModel:
-        return ByteModel()
-
-
 @functools.cache
-def with_tokens(*tokens: AddedToken) -> EagerBytes:
+def with_tokens(*tokens: AddedToken) -> PureTokenizer:
     tokens = tuple(replace(token, id=256 + n) for n, token in enumerate(tokens))
     bytes_ = {bytes([byte]): byte for byte in range(256)}
     vocabulary = rank_vocabulary("bytes", bytes_, KNOWN_ENCODINGS["cl100k_base"].pattern, {})
-    return EagerBytes(replace(vocabulary, added=tokens))
+    return PureTokenizer(replace(vocabulary, added=tokens))
 
 
 # ------------------------------------------------------------------------------------ equality
@@ -77,13 +57,6 @@ def test_a_stream_has_the_serial_ids_of_real_vocabularies(name: str, data: st.Da
     assert flat(tokpar.stream(chunks_of(data, text), adapter_of(tokenizer))) == expected
 
 
-@given(data=st.data())
-def test_an_eager_tokenizer_has_the_ids_of_the_whole_text(data: st.DataObject) -> None:
-    text = drawn_text(data, named("cl100k_part"), 400)
-    expected = with_tokens().encode(text).tolist()
-    assert flat(tokpar.stream(chunks_of(data, text), with_tokens())) == expected
-
-
 @functools.cache
 def in_python() -> PureTokenizer:
     tokenizer = load(VOCAB / "deepseek_part.json")
@@ -97,12 +70,6 @@ def test_a_stream_of_the_pure_engine_has_the_ids_of_the_whole_text(data: st.Data
     text = drawn_text(data, named("deepseek_part"))
     expected = tokenizer.encode(text).tolist()
     assert flat(tokpar.stream(chunks_of(data, text), tokenizer)) == expected
-
-
-def test_an_empty_text_has_no_array() -> None:
-    for chunks in ([], [""], ["", ""]):
-        assert list(tokpar.stream(chunks)) == []
-        assert list(tokpar.stream(chunks, with_tokens())) == []
 
 
 def test_a_tokenizer_that_was_changed_streams_as_it_is_now() -> None:
@@ -131,19 +98,10 @@ def test_added_tokens_cut_anywhere(data: st.DataObject | None, chosen: list[str]
 
 
 @pytest.mark.parametrize("flag", ["lstrip", "rstrip", "single_word"])
-def test_added_tokens_that_look_beside_them_of_an_eager_tokenizer(flag: str) -> None:
+def test_added_tokens_that_look_beside_them(flag: str) -> None:
     tokenizer = with_tokens(replace(AddedToken("<s>", 0), **{flag: True}))
     text = "a <s> b  <s>\n c<s>d<s> e <s>"
     assert flat(tokpar.stream(list(text), tokenizer)) == tokenizer.encode(text).tolist()
-
-
-def test_text_is_kept_only_while_it_may_become_an_added_token() -> None:
-    tokenizer = with_tokens(AddedToken("<|end|>", 0))
-    seen = arrivals(["a b", " <|en", "d", " c d"], tokenizer)
-    complete = [len(tokenizer.encode(text)) for text in ("a b", "a b <|end c")]
-    assert seen[0] >= complete[0] - 1
-    assert seen[1] >= len(tokenizer.encode("a b"))
-    assert seen[3] >= complete[1] - 1
 
 
 def test_a_disallowed_special_token_is_refused_although_cut_in_two() -> None:
@@ -183,11 +141,6 @@ def test_special_tokens_come_first_and_last() -> None:
     assert [start, *rest] == tokenizer.encode(TEXT).ids
 
 
-def test_special_tokens_stand_alone_around_nothing() -> None:
-    tokenizer = surrounded()
-    assert flat(tokpar.stream([], tokenizer)) == tokenizer.encode("").ids
-
-
 @pytest.mark.parametrize(
     "extras",
     [{"truncation": (20, "left")}, {"truncation": (20, "right")}],
@@ -199,18 +152,13 @@ def test_where_the_whole_is_cut_all_ids_come_at_the_end(extras: dict[str, Any]) 
     assert arrays[0].tolist() == tokenizer.encode(TEXT).ids
 
 
-def test_a_tokenizer_nothing_is_known_of_gives_all_ids_at_the_end() -> None:
-    arrays = list(tokpar.stream(list(TEXT), WordHash()))
-    assert [array.tolist() for array in arrays] == [WordHash().encode(TEXT).tolist()]
-
-
 # ------------------------------------------------------------------------------------- in time
 
 
 @pytest.mark.parametrize(
     "tokenizer",
     [named("cl100k_part"), named("deepseek_part"), with_tokens()],
-    ids=["tiktoken", "hf", "eager"],
+    ids=["tiktoken", "hf", "pure"],
 )
 def test_of_words_all_but_the_last_are_out(tokenizer: Any) -> None:
     """The last word may go on; the space behind a word tells that it does not."""
@@ -253,11 +201,6 @@ def test_a_chunk_that_is_no_text_is_named_with_its_place_and_type(tokenizer: Any
         list(tokpar.stream(chunks, tokenizer))
 
 
-def test_a_single_text_is_refused_at_once() -> None:
-    with pytest.raises(OptionError, match=r"got one str; pass \[text\]"):
-        tokpar.stream("text")
-
-
 @given(data=st.data(), text=surrogate_texts(max_size=60))
 @example(data=None, text="a \ud83d\ude00 b \ud83d c")
 def test_lone_surrogates_end_as_in_the_whole(data: st.DataObject | None, text: str) -> None:
@@ -270,13 +213,6 @@ def test_lone_surrogates_end_as_in_the_whole(data: st.DataObject | None, text: s
             tokpar.encode(text, refusing)
         with pytest.raises(own.type):
             list(tokpar.stream(chunks, refusing))
-
-
-def test_from_a_lone_surrogate_on_nothing_is_cut() -> None:
-    chunks = ["one two ", "th\ud800ree ", "four five ", "six "]
-    arrays = list(tokpar.stream(chunks, named("cl100k_part")))
-    assert len(arrays) == 2
-    assert flat(arrays) == own_call(named("cl100k_part"), "".join(chunks))
 
 
 def test_the_place_of_a_lone_surrogate_is_told() -> None:

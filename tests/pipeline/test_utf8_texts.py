@@ -104,13 +104,6 @@ def test_the_search_for_two_bytes_sees_every_place(monkeypatch: pytest.MonkeyPat
     assert texts_of([text.encode() for text in texts]).find_texts_with(["<|x|>"]) == [0, 2, 4, 5]
 
 
-def test_a_column_that_is_long_enough_is_not_copied() -> None:
-    array = pyarrow.array(["abc def"] * 40)
-    data, edges = texts_of(array)[:20].rows()
-    assert np.shares_memory(data, np.frombuffer(array.buffers()[2], dtype=np.uint8))
-    assert edges.tolist() == [*range(0, 141, 7)]
-
-
 @needs_kernel
 @pytest.mark.parametrize("name", ["default", "cl100k_part"])
 def test_no_text_that_the_cache_answers_becomes_a_str(
@@ -200,13 +193,6 @@ def test_an_array_of_another_type_is_refused(array: Any) -> None:
         tokpar.encode_batch(array)
     with pytest.raises(tokpar.OptionError, match=said):
         [*tokpar.encode_iter(array)]
-
-
-@pytest.mark.parametrize("rows", [[b"a", "b"], [b"a", None]])
-def test_a_list_of_bytes_has_only_bytes(rows: list[Any]) -> None:
-    said = f"text 1 must be bytes as text 0 is, got {type(rows[1]).__name__}"
-    with pytest.raises(tokpar.OptionError, match=said):
-        tokpar.encode_batch(rows)
 
 
 def test_a_disallowed_special_token_is_named() -> None:

@@ -64,12 +64,6 @@ def test_the_command_installs_every_package_of_the_project_that_the_engine_needs
     assert (own, last) == (set(needed), PLUGIN_ENGINES[engine][-1])
 
 
-def test_an_engine_that_nobody_knows_comes_without_a_command() -> None:
-    with pytest.raises(UnknownNameError) as error:
-        tokpar.load("default", engine="nobody")
-    assert "pip" not in str(error.value)
-
-
 # ------------------------------------------------------------------------------- our plugins
 
 CONFORMING = [

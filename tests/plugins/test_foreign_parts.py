@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from inspect import signature
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tokpar
-from tests.support.paths import ROOT
 from tokpar import pipeline
 from tokpar.errors import PluginError
 from tokpar.executors.serial_executor import SerialExecutor
@@ -288,17 +285,6 @@ def test_a_method_that_cannot_be_called_as_its_interface_calls_it_is_named_at_on
             use(kind, part)
 
 
-@pytest.mark.parametrize("kind", sorted(METHODS))
-def test_a_part_may_lack_only_what_is_optional(kind: str) -> None:
-    for name, _, may_lack in methods_of(kind):
-        part = part_with(kind, name, None)
-        if may_lack:
-            use(kind, part)
-        else:
-            with pytest.raises((PluginError, tokpar.OptionError), match=name):
-                use(kind, part)
-
-
 SHORT_SPLIT = """
 import tokpar
 from tokpar.types import Chunk, Split
@@ -320,33 +306,3 @@ def test_python_without_asserts_refuses_chunks_that_do_not_reach_the_end() -> No
         [sys.executable, "-O", "-c", SHORT_SPLIT], capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith("splitter __main__.Short: split must return chunks whose cores")
-
-
-SOURCES = [
-    *sorted((ROOT / "tokpar").rglob("*.py")),
-    *sorted((ROOT / "plugins").glob("*/src/**/*.py")),
-]
-
-
-def narrows_a_type(test: ast.expr) -> bool:
-    """True for `name is not None` and `isinstance(name, ...)`, which have no effect."""
-    match test:
-        case ast.Compare(left=subject, ops=[ast.IsNot()], comparators=[ast.Constant(value=None)]):
-            pass
-        case ast.Call(func=ast.Name(id="isinstance"), args=[subject, _]):
-            pass
-        case _:
-            return False
-    return all(isinstance(node, ast.Name | ast.Attribute | ast.Load) for node in ast.walk(subject))
-
-
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_an_assert_only_tells_the_type_checker_what_holds(path: Path) -> None:
-    """Or `python -O` would leave out a check, or a call."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    others = [
-        ast.unparse(node)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Assert) and not narrows_a_type(node.test)
-    ]
-    assert others == []

@@ -5,13 +5,11 @@ from __future__ import annotations
 
 import ast
 import importlib
-import inspect
 import json
 import re
 import sys
 import tomllib
 from collections.abc import Iterator
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import ModuleType
 
@@ -20,7 +18,7 @@ import pytest
 import tokpar
 import tokpar.registry as registry_module
 from tests.support.paths import ROOT
-from tokpar import adapter_parts, hooks, interfaces
+from tokpar import hooks
 from tokpar.cli import main
 from tokpar.interfaces import Executor, Merger, Splitter, TokenizerAdapter
 
@@ -30,21 +28,11 @@ FOR_SERVERS = {"tokpar-vllm": {"vllm.general_plugins", "sglang.srt.plugins"}}
 LIBRARY = ROOT / "plugins" / "tokpar-engines"
 """What the plugins of engines share: it has several modules, and no hook."""
 OF_TOKPAR = [path for path in PLUGINS if path.name not in FOR_SERVERS and path != LIBRARY]
-WINGS = tomllib.loads((ROOT / "plugins" / "wings.toml").read_text(encoding="utf-8"))
-OF_PARTS = [path for path in OF_TOKPAR if path.name not in WINGS]
-"""One module each."""
 TUTORIAL = ROOT / "docs" / "plugins.md"
-MOST_LINES = 10
-MOST_ABILITIES = 8
 TEXT = "one two\nthree four\n\n    five, 678 nine\n" * 2000
 
 
 # --------------------------------------------------------------------------- how they are laid out
-
-
-def code_lines(source: str) -> list[str]:
-    """Without empty ones."""
-    return [line for line in source.splitlines() if line.strip()]
 
 
 def imports_of_tokpar(source: str) -> list[str]:
@@ -56,10 +44,6 @@ def imports_of_tokpar(source: str) -> list[str]:
 
 def modules_of(plugin: Path) -> list[Path]:
     return sorted((plugin / "src").rglob("*.py"))
-
-
-def test_there_are_plugins() -> None:
-    assert {"tokpar-example", "tokpar-sentencepiece"} <= {plugin.name for plugin in PLUGINS}
 
 
 @pytest.mark.parametrize("plugin", PLUGINS, ids=lambda plugin: plugin.name)
@@ -82,11 +66,6 @@ def test_a_plugin_is_a_module_that_its_pyproject_announces(plugin: Path) -> None
     assert {path.parent for path in modules_of(plugin)} == {package}
 
 
-@pytest.mark.parametrize("plugin", OF_PARTS, ids=lambda plugin: plugin.name)
-def test_a_plugin_of_parts_is_one_module(plugin: Path) -> None:
-    assert len(modules_of(plugin)) == 1
-
-
 def test_the_page_for_authors_imports_from_doors() -> None:
     doors = {
         "tokpar.plugin",
@@ -99,13 +78,6 @@ def test_the_page_for_authors_imports_from_doors() -> None:
 def test_a_plugin_says_what_it_is_and_is_listed(plugin: Path) -> None:
     assert (plugin / "README.md").read_text(encoding="utf-8").startswith(f"# {plugin.name}\n")
     assert f"`{plugin.name}`" in (ROOT / "plugins" / "README.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("plugin", OF_PARTS, ids=lambda plugin: plugin.name)
-def test_ten_lines_test_that_a_plugin_conforms(plugin: Path) -> None:
-    sources = [path.read_text(encoding="utf-8") for path in (plugin / "tests").glob("test_*.py")]
-    lengths = [len(code_lines(source)) for source in sources if "check_tokenizer(" in source]
-    assert any(length <= MOST_LINES for length in lengths), lengths
 
 
 # --------------------------------------------------------------------------- the example
@@ -155,21 +127,6 @@ def test_the_example_offers_one_of_each(example: ModuleType) -> None:
     }
 
 
-@pytest.mark.parametrize("merger", ["edges", "certified"])
-def test_the_parts_of_the_example_are_combined_by_name(
-    example: ModuleType, merger: str, text_file: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    encoding = tokpar.encode(TEXT, strategy=("lines", merger), chunk_chars=100)
-    assert encoding == tokpar.encode(TEXT, strategy="serial")
-    assert len(encoding.seams) > 500
-    assert encoding.report.strategy == f"lines+{merger}"
-    arguments = ["--strategy", f"lines+{merger}", "--chunk-chars", "100", "--json", text_file]
-    assert main(["encode", *arguments]) == 0
-    said = json.loads(capsys.readouterr().out)
-    assert said["ids"] == encoding.ids.tolist()
-    assert said["seams"] == len(encoding.seams)
-
-
 def test_the_example_splits_at_ends_of_lines(example: ModuleType) -> None:
     encoding = tokpar.encode(TEXT, strategy="lines", executor="pool", workers=2, chunk_chars=100)
     assert encoding == tokpar.encode(TEXT, strategy="serial")
@@ -214,47 +171,7 @@ def test_the_command_line_runs_with_the_example(
     assert bool(said["seams"]) is (tokenizer == "default")
 
 
-def test_the_command_of_the_example_is_a_command_of_tokpar(
-    example: ModuleType, text_file: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["lines", text_file]) == 0
-    ends = re.findall(r"\n(?=\w)", TEXT)  # a space after a line end may belong to its pre-token
-    assert capsys.readouterr().out == f"{len(ends)}\n"
-    assert main(["lines", "--help"]) == 0
-    assert "Count the ends of lines at which a text may be cut." in capsys.readouterr().out
-    assert main(["--help"]) == 0
-    assert "lines " in capsys.readouterr().out
-
-
-def test_tokpar_plugins_shows_the_example(
-    example: ModuleType, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["plugins", "--json"]) == 0
-    (said,) = [each for each in json.loads(capsys.readouterr().out) if each["name"] == "example"]
-    assert said["problem"] is None
-    assert "strategy lines" in said["provides"]
-
-
 # --------------------------------------------------------------------------- the others
-
-
-@pytest.mark.parametrize("plugin", OF_TOKPAR, ids=lambda plugin: plugin.name)
-def test_a_plugin_is_listed_without_the_package_it_is_for(
-    plugin: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """And the program goes on: what is missing is told when something is loaded."""
-    module = plugin.name.replace("-", "_")
-    name = module.removeprefix("tokpar_")
-    monkeypatch.setitem(sys.modules, name, None)  # importing it fails
-    monkeypatch.syspath_prepend(plugin / "src")
-    monkeypatch.syspath_prepend(LIBRARY / "src")
-    monkeypatch.delitem(sys.modules, module, raising=False)
-    monkeypatch.delenv("TOKPAR_PLUGINS", raising=False)
-    found = registry_module.Registry.load([EntryPoint(name, module, "tokpar")])
-    (record,) = [each for each in found.plugins() if each.name == name]
-    sys.modules.pop(module, None)
-    assert record.problem is None
-    assert record.provides
 
 
 # --------------------------------------------------------------------------- the pages
@@ -268,22 +185,6 @@ def fenced(page: Path) -> str:
 def test_the_page_has_a_row_for_each_hook() -> None:
     rows = re.findall(r"^\| `(tokpar_\w+)` \|", TUTORIAL.read_text("utf-8"), re.MULTILINE)
     assert sorted(rows) == sorted(hooks.OFFERS)
-
-
-def protocols() -> list[str]:
-    """The abilities, by the names of their protocols."""
-    return [
-        name
-        for module in (interfaces, adapter_parts)
-        for name, each in inspect.getmembers(module, inspect.isclass)
-        if each.__module__ == module.__name__ and getattr(each, "_is_runtime_protocol", False)
-    ]
-
-
-def test_there_are_few_abilities_and_one_table_tells_what_each_is_for() -> None:
-    rows = re.findall(r"^\| `(\w+)`:", TUTORIAL.read_text(encoding="utf-8"), re.MULTILINE)
-    assert sorted(rows) == sorted(protocols())
-    assert len(rows) <= MOST_ABILITIES
 
 
 def test_the_page_names_every_optional_member() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
 from dataclasses import replace
 from importlib.metadata import EntryPoint
 from types import SimpleNamespace
@@ -15,7 +14,6 @@ import pytest
 
 import tokpar
 import tokpar.registry as registry_module
-from tokpar.adapter_parts import EngineTraits
 from tokpar.errors import OptionError, PluginError, UnknownNameError
 from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.hooks import (
@@ -30,10 +28,9 @@ from tokpar.hooks import (
 from tokpar.interfaces import Merger, Splitter
 from tokpar.methods.cut import CutMerger
 from tokpar.methods.serial import OneChunk
-from tokpar.registry import PluginRecord, Registry, build_strategy, registry
+from tokpar.registry import PluginRecord, Registry, build_strategy
 
 OWN_STRATEGIES = {"auto", "cut", "lopt", "serial"}
-OWN_EXECUTORS = {"native", "processes", "serial", "threads"}
 
 
 def build(*, size: int = 3, acceptance: str = "certified") -> tuple[Splitter, Merger]:
@@ -218,32 +215,6 @@ def record(found: Registry, name: str) -> PluginRecord:
     return only
 
 
-def test_what_tokpar_offers_comes_through_the_same_hooks() -> None:
-    found = loaded()
-    assert {each.name for each in found.strategies()} >= OWN_STRATEGIES
-    assert {each.owner for each in found.strategies()} == {"tokpar"}
-    names = [each.name for each in found.tokenizer_sources()]
-    assert names == ["huggingface", "tiktoken"]
-    for name in OWN_EXECUTORS:
-        made = found.executor_kind(name).build(1)
-        assert made.name == name
-    (own,) = found.plugins()
-    assert (own.owner, own.problem) == ("tokpar", None)
-    assert "executor native" in own.provides
-    assert "command encode" in own.provides
-
-
-def test_each_executor_suits_tokenizers_with_the_ability_it_needs() -> None:
-    plain = SimpleNamespace(name="plain", encode=len)
-    traits = EngineTraits(releases_gil=True)
-    able = SimpleNamespace(
-        name="able", encode=len, encode_many=len, traits=traits, spec=len, locate=len
-    )
-    kinds = {name: loaded().executor_kind(name) for name in OWN_EXECUTORS}
-    assert {name for name, kind in kinds.items() if kind.suits(plain)} == {"serial"}
-    assert {name for name, kind in kinds.items() if kind.suits(able)} == OWN_EXECUTORS
-
-
 def test_a_good_plugin_adds_to_every_table() -> None:
     found = loaded(of("Good"))
     assert found.strategy("good").build is build
@@ -317,36 +288,6 @@ def test_a_name_that_two_third_parties_claim_belongs_to_neither() -> None:
     assert record(found, "claimsx").problem == str(caught.value)
 
 
-def test_a_command_that_two_third_parties_claim_belongs_to_neither() -> None:
-    found = loaded(of("ClaimsY"), of("ClaimsYToo"), of("Good"))
-    with pytest.raises(PluginError) as caught:
-        found.command("y")
-    assert str(caught.value) == (
-        "the command name 'y' is claimed by plugin 'claimsy' of owner-of-claimsy and by "
-        "plugin 'claimsytoo' of owner-of-claimsytoo"
-    )
-    names = [command.name for command in found.commands()]
-    assert "y" not in names
-    assert "good" in names
-
-
-def test_two_plugins_of_one_name_are_both_reported() -> None:
-    value = f"{__name__}:GOOD_PLUGIN"
-    found = loaded(point("p", value, "one"), point("p", f"{__name__}:EMPTY_PLUGIN", "two"))
-    problems = {each.owner: each.problem for each in found.plugins() if each.name == "p"}
-    assert problems.keys() == {"one", "two"}
-    assert all(p is not None and "of one and by" in p for p in problems.values())
-
-
-def test_one_plugin_found_twice_is_one_plugin() -> None:
-    found = loaded(of("Good"), of("Good"))
-    assert record(found, "good").problem is None
-
-
-def test_a_plugin_with_nothing_to_offer_is_no_problem() -> None:
-    assert record(loaded(of("Empty")), "empty").problem is None
-
-
 @pytest.mark.parametrize(
     ("limit", "names"),
     [("", set()), ("good", {"good"}), (" empty , good ,", {"empty", "good"}), ("empty", {"empty"})],
@@ -358,14 +299,6 @@ def test_tokpar_plugins_limits_third_parties(
     found = loaded(of("Good"), of("Empty"), point("broken", "no_such_module_anywhere"))
     assert {each.name for each in found.plugins()} == names | {"builtins"}
     assert found.strategy("cut").name == "cut"
-
-
-def test_tokpar_plugins_naming_what_is_not_there_is_reported(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("TOKPAR_PLUGINS", "good,gone")
-    problem = record(loaded(of("Good")), "gone").problem
-    assert problem == "TOKPAR_PLUGINS names it, but it is not installed"
 
 
 @pytest.mark.parametrize("kind", ["strategy", "executor", "splitter", "merger", "command"])
@@ -401,16 +334,6 @@ def test_a_plugin_object_can_be_registered_by_a_program() -> None:
     assert record(found, "Good").owner == "this program"
 
 
-@pytest.mark.parametrize(("kind", "said"), PROBLEMS[:6])
-def test_registering_a_bad_plugin_object_raises_and_adds_nothing(kind: str, said: str) -> None:
-    found = loaded(of("Good"))
-    before = found.plugins(), found.strategies()
-    with pytest.raises(PluginError) as caught:
-        found.register(PLUGINS[kind])
-    assert said in str(caught.value)
-    assert (found.plugins(), found.strategies()) == before
-
-
 def test_a_program_cannot_register_a_name_twice_nor_shadow_tokpar() -> None:
     found = loaded()
     found.register(PLUGINS["ClaimsX"])
@@ -418,12 +341,6 @@ def test_a_program_cannot_register_a_name_twice_nor_shadow_tokpar() -> None:
         with pytest.raises(PluginError, match="is claimed by plugin"):
             found.register(PLUGINS[kind])
     assert found.executor_kind("x").name == "x"
-
-
-def test_strategies_tell_their_options_as_in_the_source() -> None:
-    (good,) = [each for each in loaded(of("Good")).strategies() if each.name == "good"]
-    assert good.options == ("size: int = 3", "acceptance: str = 'certified'")
-    assert (good.owner, good.source, good.lossless) == ("owner-of-good", "a paper", True)
 
 
 def test_unknown_options_are_refused_by_showing_the_allowed_ones() -> None:
@@ -447,35 +364,6 @@ def test_options_reach_the_strategy_and_required_ones_are_asked_for() -> None:
     assert seen == [{"size": 1, "anything": 2}]
     with pytest.raises(OptionError, match="needs the option 'size'"):
         build_strategy(picky_strategy, {})
-
-
-def test_the_registry_is_loaded_once_even_by_many_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry_module, "_registry", [])
-    found: list[Registry] = []
-    threads = [threading.Thread(target=lambda: found.append(registry())) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len({id(each) for each in found}) == 1
-    assert len(found) == 8
-
-
-def test_the_registry_imports_no_engine_and_no_executor() -> None:
-    source = (
-        "import sys; from tokpar.registry import registry; r = registry(); "
-        "r.strategies(), r.plugins(), r.tokenizer_sources(); "
-        "print([m for m in ('tokenizers', 'tiktoken', 'transformers', 'hypothesis', 'tqdm', "
-        "'tokpar.executors.threads', 'tokpar.executors.processes') if m in sys.modules])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", source],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={**os.environ, "TOKPAR_PLUGINS": ""},
-    )
-    assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
 AT_MODULE_LEVEL = {

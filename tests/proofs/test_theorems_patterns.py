@@ -10,7 +10,7 @@ from itertools import pairwise, product
 
 import pytest
 import regex
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.support.pattern_pieces import engine_pieces
@@ -34,9 +34,6 @@ from tests.support.texts import WHITESPACE, texts
 from tests.support.tokenizers_drawn import PATTERNS
 
 SHORT = 5
-FILTERING = settings(
-    suppress_health_check=[*settings().suppress_health_check, HealthCheck.filter_too_much]
-)
 KINDS = ("", "+", "?")
 any_pattern = patterns(kinds=KINDS, far=True)
 strings = st.text("".join(CATEGORIES), min_size=2, max_size=12)

@@ -16,8 +16,7 @@ from tests.decoding.decoders_drawn import (
     spec_of,
 )
 from tokpar import Encoder
-from tokpar.decoding.stages import common_start
-from tokpar.decoding.streams import DecodeStream
+from tokpar.decoding.streams import DecodeStream, common_start
 from tokpar.errors import EngineError
 
 Decode = Callable[[list[int]], str]
@@ -60,7 +59,7 @@ def check_stream(
     """Asserts that the stream gives what follows the prompt's own text in the text of all ids."""
     whole = own_text(decode, [*prompt, *(id_ for run in runs for id_ in run)])
     if whole is None:
-        with pytest.raises(EngineError, match="Strip"):
+        with pytest.raises(EngineError, match="the own decode fails"):
             streamed(start(prompt), runs)
         return
     before = own_text(decode, prompt) or ""
@@ -86,8 +85,10 @@ KINDS: dict[str, DecoderSpec] = {
         [{"type": "Fuse"}, {"type": "Replace", "pattern": {"String": "aab"}, "content": "."}],
         ("a", "b", "ab", "aa", ""),
     ),
+    "replace": spec_of([*LLAMA[:1], LLAMA[2]], ("▁", "▁a", "b", "")),
 }
 """The decoders that are in use, each over tokens in which it finds something to do."""
+KNOWN_SHAPES = (*tuple(KINDS)[:5], "none", "replace")
 
 
 @cache

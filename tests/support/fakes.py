@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -123,15 +122,4 @@ class DiesInWorkers(Wrapper):
     def encode(self, text: str) -> IdArray:
         if os.getpid() != self.home:
             os._exit(3)
-        return self.inner.encode(text)
-
-
-@dataclass(frozen=True)
-class Sleeps(Wrapper):
-    """Sleeps before each call; the clock does not change the ids."""
-
-    seconds: float = 0.01
-
-    def encode(self, text: str) -> IdArray:
-        time.sleep(self.seconds)
         return self.inner.encode(text)

@@ -3,52 +3,42 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from tokpar.adapter_parts import DecodingParts
 from tokpar.adapters.hf_tokens import DecodedTokens
-from tokpar.decoding.token_changes import CLEANUP_PAIRS
+from tokpar.decoding.shapes import CLEANUP_PAIRS
 from tokpar.errors import OptionError
 
 CLEANED_BY_TRANSFORMERS = tuple(pair for pair in CLEANUP_PAIRS if pair != (" do not", " don't"))
 """The replacements of `clean_up_tokenization` in transformers, in its order."""
 _DECODING = ("decode", "_decode", "clean_up_tokenization", "convert_tokens_to_string")
+_UNKNOWN = '{"type": "unknown"}'
 _BASES = tuple(f"transformers.tokenization_utils_{name}" for name in ("base", "fast", "tokenizers"))
 
 
 def parts_of_hf(own: Any, wrapper: Any, skip_special_tokens: bool) -> DecodingParts:
     """The parts of a `tokenizers.Tokenizer` below 1.0, and of the transformers tokenizer around it.
 
-    Raises OptionError for a decoder in Python, and for a class with a `decode` of its own."""
+    The decoder of a class with a `decode` of its own, or in Python, is not known."""
+    native, decoder = (own if wrapper is None else wrapper), _UNKNOWN
+    if wrapper is None or own_decoding(wrapper) is None:
+        try:
+            decoder = "null" if own.decoder is None else own.decoder.__getstate__().decode()
+        except Exception as error:  # the library has no exception type for this
+            if "ustom" not in str(error):
+                raise
     replacements = () if wrapper is None else _cleanup_of(wrapper)
-    try:
-        decoder = None if own.decoder is None else own.decoder.__getstate__()
-    except Exception as error:  # the library has no exception type for this
-        if "ustom" not in str(error):
-            raise
-        raise OptionError(
-            "decode_stream cannot be used: the decoder is written in Python"
-        ) from None
     tokens = DecodedTokens(own, skip_special_tokens)
-    native = own if wrapper is None else wrapper
     return DecodingParts(
         tokens.token_of,
         lambda ids: str(native.decode(list(ids), skip_special_tokens=skip_special_tokens)),
         own.get_vocab_size(with_added_tokens=True),
-        decoder=None if decoder is None else json.loads(decoder),
+        decoder=json.loads(decoder),
         replacements=replacements,
-        longest_token=lambda: tokens.longest,
-        replace_regex=_replace_by_engine,
         state=(decoder, skip_special_tokens, replacements, tokens.text_of_added),
     )
-
-
-def _replace_by_engine(regex: str, content: str) -> Callable[[str], str]:
-    from tokenizers import Regex, decoders
-
-    replace = decoders.Replace(Regex(regex), content)
-    return lambda token: str(replace.decode([token]))
 
 
 def own_decoding(wrapper: Any) -> str | None:
@@ -60,12 +50,7 @@ def own_decoding(wrapper: Any) -> str | None:
 
 
 def _cleanup_of(wrapper: Any) -> tuple[tuple[str, str], ...]:
-    """Returns the (old, new) strings that a transformers tokenizer replaces in decoded text.
-
-    Raises OptionError if the class or the object has a decoding method of its own."""
-    why = own_decoding(wrapper)
-    if why is not None:
-        raise OptionError(f"decode_stream cannot be used: {why}")
+    """Returns the (old, new) strings that a transformers tokenizer replaces in decoded text."""
     if not wrapper.clean_up_tokenization_spaces:
         return ()
     forced = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output"
@@ -90,22 +75,8 @@ def parts_of_hf_one(
         lambda ids: str(own.decode(list(ids), **settings)),
         size,
         decoder=decoder,
-        longest_token=lambda: max(map(len, own.decode_tokens(list(range(size)))), default=0),
-        replace_regex=_replace_in_python,
         state=skip_special_tokens,
     )
-
-
-def _replace_in_python(regex: str, content: str) -> Callable[[str], str]:
-    try:
-        from tokpar_pure.decoders import replace_by_regex  # a package of its own
-    except ModuleNotFoundError as error:
-        raise OptionError(
-            f"decode_stream cannot be used: the decoder replaces the regex {regex!r}, which needs "
-            "tokpar-pure with tokenizers 1.x: pip install ./plugins/tokpar-pure, in a checkout of "
-            "tokpar"
-        ) from error
-    return replace_by_regex(regex, content)
 
 
 def refuse_skipping(name: str, skip_special_tokens: bool) -> None:

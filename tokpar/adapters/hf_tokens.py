@@ -43,12 +43,6 @@ class DecodedTokens:
         token again."""
         return self._decode(self._added_ids)
 
-    @property
-    def longest(self) -> int:
-        """Code points of the longest token."""
-        vocabulary = self._own.get_vocab(with_added_tokens=True)
-        return max(map(len, (*vocabulary, *self._added_texts)), default=0)
-
     @cached_property
     def _added_ids(self) -> list[int]:
         return sorted(self._own.get_added_tokens_decoder())

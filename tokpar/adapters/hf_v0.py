@@ -524,11 +524,12 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         return self._wrapper
 
     def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
-        """The parts of the tokenizer's own decoder. OptionError: see `parts_of_hf`."""
+        """The parts of the tokenizer's own decoder. Raises what `decode` raises."""
         from tokpar.adapters.decoding_parts import parts_of_hf  # encoding does without it
 
         self._require_unchanged()
-        return parts_of_hf(self._whole, self._wrapper, skip_special_tokens)
+        own = self._whole if self._wrapper is None else self._decoder.backend_tokenizer
+        return parts_of_hf(own, self._wrapper, skip_special_tokens)
 
     def token_bytes(self, id_: int) -> bytes | None:
         """The bytes of a token of byte-level BPE, or of an added token; None for other tokens."""
@@ -617,7 +618,7 @@ class LiveTokenizer(HuggingFaceTokenizer):
         return self._caller.wrapper or self._caller.own
 
     def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
-        """The parts of the caller's own decoder. OptionError: see `parts_of_hf`."""
+        """The parts of the caller's own decoder."""
         from tokpar.adapters.decoding_parts import parts_of_hf  # encoding does without it
 
         return parts_of_hf(self._caller.own, self._wrapper, skip_special_tokens)

@@ -9,7 +9,6 @@ import tiktoken
 from tokpar.adapter_parts import DecodingParts
 from tokpar.adapters.decoding_parts import refuse_skipping
 from tokpar.arrays import IdArray
-from tokpar.errors import OptionError
 from tokpar.types import Facts
 
 # The ids of tiktoken's own `encode` depend on these attributes, and on methods named "encode...".
@@ -78,22 +77,21 @@ class EncodingAdapter:
         return str(self.encoding.decode(np.asarray(ids, dtype=np.int64).tolist()))
 
     def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
-        """The bytes of each token. OptionError for an encoding with a `decode` of its own."""
+        """The bytes of each token; those of an encoding with a `decode` of its own are not
+        known."""
         refuse_skipping(self.name, skip_special_tokens)
-        for name in _DECODING:
-            if getattr(getattr(self.encoding, name), "__func__", None) is not getattr(
-                tiktoken.Encoding, name
-            ):
-                raise OptionError(
-                    f"decode_stream cannot be used: the encoding {self.encoding.name} has its own "
-                    f"{name}"
-                )
         encoding = self.encoding
+        is_own = any(
+            getattr(getattr(encoding, name), "__func__", None)
+            is not getattr(tiktoken.Encoding, name)
+            for name in _DECODING
+        )
         return DecodingParts(
             encoding.decode_single_token_bytes,
             lambda ids: str(encoding.decode(list(ids))),
             encoding.n_vocab,
-            in_bytes=True,
+            in_bytes=not is_own,
+            decoder={"type": "unknown"} if is_own else None,
         )
 
 

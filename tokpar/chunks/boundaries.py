@@ -75,7 +75,7 @@ class CutPlaces:
             last -= 1
         if whole.has_cuts:
             likely = whole.finder.likely(whole.text, lower_bound + 1, last + 1)
-            yield from filter(whole.is_cut, likely)
+            yield from (place for place in likely if whole.seam(place) is not None)
 
     def first(self, start: int, stop: int) -> int | None:
         whole = self._whole

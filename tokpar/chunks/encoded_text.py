@@ -5,7 +5,7 @@ All positions are code points."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from tokpar.arrays import IdArray, IntArray, SpanArray
 from tokpar.concatenation import EncodeRows, Part, concatenate, encode_parts
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
-from tokpar.patterns.known_pattern import PairTable
 from tokpar.spans import spans_of
 from tokpar.types import Rows, Seam
 
@@ -89,10 +88,6 @@ class EncodedText:
             pass
         return int(self.starts[token]) if token < len(self.ids) else len(self.text)
 
-    def has_token(self, token: int) -> bool:
-        """True if token number `token` is encoded, or no text is left to encode."""
-        return token < len(self.ids) or self.stop == len(self.text)
-
     def is_edge(self, token: int) -> bool:
         """True if token number `token` shares no character with the token before it."""
         return token == 0 or self.stops[token - 1] <= self.starts[token]
@@ -106,33 +101,14 @@ class EncodedText:
         """Returns the ids of parts, each as a text of its own."""
         return encode_parts(self.text, parts, self._encode).rows
 
-    def is_cut(self, position: int) -> bool:
-        """True if `position`, inside the text, is a certified cut."""
-        table = self._table
-        if table is not None:
-            return table.is_sure(self.text[position - 1], self.text[position])
-        return self.seam(position) is not None
-
     def begins_alone(self, position: int) -> bool:
         """True if the text from `position` on has the ids that it has in the whole text."""
-        if position == 0 or self._table is not None:
-            return position == 0 or self.is_cut(position)
-        seam = self.seam(position)
-        return seam is not None and not seam.absorbed
+        seam = None if position == 0 else self.seam(position)
+        return position == 0 or (seam is not None and not seam.absorbed)
 
     def ends_alone(self, position: int) -> bool:
         """True if the text before `position` has the ids that it has in the whole text."""
-        return position == len(self.text) or self.is_cut(position)
-
-    @cached_property
-    def _table(self) -> PairTable | None:
-        """The pairs of characters that are all certified cuts of the text; None if other rules may
-        certify a cut, or forbid one."""
-        pairs = self.finder.pairs if self.has_cuts else None
-        if pairs is None or not pairs.by_arrays:
-            return None
-        is_plain = self.finder.token_guard.absent(self.text, 0, len(self.text))
-        return pairs.table if is_plain else None
+        return position == len(self.text) or self.seam(position) is not None
 
     def _locate(self, part: Part, ids: IdArray) -> tuple[IntArray, IntArray]:
         """Returns where the tokens of a part start and stop. The part is one place for all of them

@@ -11,7 +11,7 @@ from tokpar.chunks.encoded_text import EncodedText
 from tokpar.chunks.special_tokens import SpecialTokens, special_tokens_of
 from tokpar.chunks.text_chunk import TextChunk
 from tokpar.concatenation import EncodeRows, Part
-from tokpar.errors import EngineError, OptionError
+from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.limits import require_choice, require_count, require_text
 
@@ -75,69 +75,19 @@ class _Chunker:
         self._budget = max_tokens - special.count
 
     def chunks(self) -> Iterator[TextChunk]:
-        start, end, length, size = 0, 0, len(self._whole.text), _FIRST
+        start, end, length = 0, 0, len(self._whole.text)
         while end < length:
             self._whole.forget_before(start)
-            found = self._fitting(self._slices(start, end, size))
-            size = min(_MOST, max(1, _GROWTH * len(found)))
-            if not found:
-                chunk = self._search(start)
-                found = [chunk if chunk.stop > end else self._search(end)]
-            yield from found
-            end = found[-1].stop
-            start = self._next_start(found[-1].start, end)
-
-    def _slices(self, start: int, end: int, most: int) -> list[tuple[int, int]]:
-        """Returns the next chunks [start, stop), at most `most`, if each fits at its last place.
-
-        The first one may need more text to be encoded; tokens before it can be dropped by then."""
-        whole, found = self._whole, list[tuple[int, int]]()
-        while end < len(whole.text) and len(found) < most:
-            if found and not whole.has_token(whole.tokens_before(start) + self._budget):
-                break
-            stop = self._last_place(start)
-            if stop is not None and stop <= end:  # the overlap leaves no room for anything new
-                start = end
-                stop = self._last_place(start)
-            if stop is None:
-                break
-            found.append((start, stop))
-            start, end = self._next_start(start, stop), stop
-        return found
-
-    def _last_place(self, start: int) -> int | None:
-        """Returns the last place of the boundary that the tokens of the whole text allow, or of
-        those to fall back to."""
-        last = self._last_start(start)
-        for places in self._places:
-            for stop in places.descend(start, last):
-                return stop
-        return None
+            chunk = self._search(start)
+            if chunk.stop <= end:  # the overlap leaves no room for anything new
+                chunk = self._search(end)
+            yield chunk
+            end = chunk.stop
+            start = self._next_start(chunk.start, end)
 
     def _last_start(self, start: int) -> int:
         """Returns where the first token starts that has no room in a chunk from `start` on."""
         return self._whole.token_start(self._whole.tokens_before(start) + self._budget)
-
-    def _fitting(self, slices: list[tuple[int, int]]) -> list[TextChunk]:
-        """Returns the chunks of slices, up to the first slice that has too many ids alone."""
-        whole, found = self._whole, list[TextChunk]()
-        certified = [whole.begins_alone(a) and whole.ends_alone(b) for a, b in slices]
-        known = [
-            whole.ids_between(*each) if is_sure else None
-            for each, is_sure in zip(slices, certified, strict=True)
-        ]
-        others = [Part(*each) for each, ids in zip(slices, known, strict=True) if ids is None]
-        try:
-            rows = iter(whole.encode(others) if others else [])
-        except EngineError:  # a look at each chunk finds out which one it is
-            return []
-        for (start, stop), is_sure, ids in zip(slices, certified, known, strict=True):
-            own = next(rows) if ids is None else ids
-            chunk = self._chunk(start, stop, own, is_sure)
-            if chunk is None:
-                break
-            found.append(chunk)
-        return found
 
     def _search(self, start: int) -> TextChunk:
         """Returns the chunk from `start` on, by a look at one place after the other."""

@@ -9,7 +9,6 @@ from contextlib import suppress
 import numpy as np
 
 from tokpar.arrays import IdArray
-from tokpar.decoding.stages import common_start
 from tokpar.decoding.tables import DecodeTable, Row
 from tokpar.errors import EngineError, OptionError
 
@@ -19,8 +18,9 @@ Ids = Iterable[int] | IdArray
 class DecodeStream:
     """The text of ids that arrive one by one; see `Encoder.decode_stream`.
 
-    Each text is returned as soon as no later id can change it. All texts together are the text
-    that the tokenizer's own `decode` gives for all ids. Not for several threads at once."""
+    Each text is returned as soon as no later id can change it; all at the end by a decoder whose
+    shape is not known (docs/streaming.md). All texts together are the text that the tokenizer's own
+    `decode` gives for all ids. Not for several threads at once."""
 
     __slots__ = ("_held_prompt", "_row", "_table")
 
@@ -29,15 +29,16 @@ class DecodeStream:
         self._row: Row = table.start
         self._held_prompt = ""
         self.push(prefill)
-        with suppress(EngineError):  # `decode` fails for the prompt alone, which has no text then
-            self._held_prompt = table.finish(self._row)
+        if self._row is not table.start:
+            with suppress(EngineError):  # `decode` fails for the prompt, which has no text then
+                self._held_prompt = table.finish(self._row)
 
     @property
     def most_held(self) -> int | None:
         """Code points of text that the stream holds at most until it is final.
 
         None: byte tokens such as "<0xE4>" are held to the end of their run, because a later byte
-        may make the whole run invalid."""
+        may make the whole run invalid; or the shape of the decoder is not known."""
         return self._table.most_held
 
     def step(self, id_: int) -> str:
@@ -228,3 +229,9 @@ def whole_numbers(ids: Ids) -> Sequence[int]:
         )
     numbers: list[int] = found.tolist()
     return numbers
+
+
+def common_start(one: str, other: str) -> int:
+    """Returns how many characters two texts have in common at their start."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))

@@ -8,13 +8,11 @@ from __future__ import annotations
 import operator
 import random
 from collections.abc import Sequence
-from typing import cast
 
 from tokpar.adapter_parts import DecodingParts
-from tokpar.decoding.reading import interpret_stages, replacement_stages
-from tokpar.decoding.stages import EachToken, Stage, State, Token, Utf8, comes_again
-from tokpar.errors import EngineError, FileFormatError, OptionError
-from tokpar.interfaces import TokenizerAdapter
+from tokpar.decoding.shapes import OwnDecode, Shape, State, Token, comes_again, shape_of
+from tokpar.errors import OptionError
+from tokpar.interfaces import Decodes, TokenizerAdapter
 
 MOST_IDS = 1 << 32
 MOST_KEPT = 1 << 19
@@ -38,40 +36,28 @@ class Row(dict[int, tuple[str, "Row"]]):
         return self.table.add(self, id_)
 
 
-def divided_stages(parts: DecodingParts) -> tuple[list[EachToken], list[Stage]]:
-    """Returns the first stages of a decoder, which look at one token only, and the others.
-
-    Raises OptionError and FileFormatError: see `interpret_stages`."""
-    stages = [Utf8()] if parts.in_bytes else interpret_stages(parts)
-    stages += replacement_stages(parts.replacements)
-    changes: list[EachToken] = []
-    while stages and isinstance(stage := stages[0], EachToken):
-        changes.append(stage)
-        del stages[0]
-    return changes, stages
-
-
 class DecodeTable:
-    """The decoder of one tokenizer, with its settings. Thread-safe.
+    """The decoder of one tokenizer, with its settings. Thread-safe."""
 
-    Raises OptionError if the text of the decoder may change without bound."""
-
-    def __init__(self, parts: DecodingParts) -> None:
-        self._changes, self._stages = divided_stages(parts)
+    def __init__(self, parts: DecodingParts, shape: Shape | None = None) -> None:
+        self._shape = shape_of(parts) if shape is None else shape
         self._token_of = parts.token_of
         self._tokens: dict[int, Token | None] = {}
         self._rows: dict[tuple[State, ...], Row] = {}
         self._entry_count = 0
-        self.start = self._row((None,) * len(self._stages))
+        self.start = self._row((None,) * (1 + len(self._shape.tail)))
         self.finished_row = Row(self, None)
 
     @property
     def most_held(self) -> int | None:
-        """Code points of text that a stream holds at most. None: all of a run of byte tokens."""
-        held: int | None = 0
-        for stage in self._stages:
-            held = stage.most_held(held)
-        return held
+        """Code points of text that a stream holds at most. None: all of a run of byte tokens, or
+        the whole text."""
+        return self._shape.most_held
+
+    @property
+    def has_known_shape(self) -> bool:
+        """False if the tokenizer's own call decodes all ids at the end."""
+        return self._shape.change is not None
 
     def add(self, row: Row, id_: int) -> tuple[str, Row]:
         """Returns what an id does in the state of a row. Keeps the answer while there is room."""
@@ -93,14 +79,12 @@ class DecodeTable:
         """Returns the text that a stream in the state of this row still holds."""
         if row.state is None:
             raise OptionError("the stream is already finished")
-        held: list[Token] = []
-        for stage, state in zip(self._stages, row.state, strict=True):
-            made: list[Token] = []
-            for token in held:
-                final, state = stage.step(state, token)
-                made += final
-            held = [*made, *stage.finish(state)]
-        return _join(held)
+        head_state, *tail_states = row.state
+        text = self._shape.head.finish(head_state)
+        for stage, state in zip(self._shape.tail, tail_states, strict=True):
+            final, state = stage.step(state, text)
+            text = final + stage.finish(state)
+        return text
 
     def decode(self, ids: Sequence[int]) -> str:
         """Returns the text of all ids."""
@@ -111,31 +95,28 @@ class DecodeTable:
         return "".join(texts) + self.finish(row)
 
     def _token(self, id_: int) -> Token | None:
-        """The token of an id, changed by the stages that look at one token only."""
+        """The token of an id, changed as the shape changes each token by itself."""
+        if self._shape.change is None:
+            return id_
         if id_ in self._tokens:
             return self._tokens[id_]
-        token = self._token_of(id_)
-        for stage in self._changes if token is not None else ():
-            token = stage.change(cast("str", token))
+        token: Token | None = self._token_of(id_)
+        token = None if token is None else self._shape.change(token)
         if self._entry_count < MOST_KEPT:
             self._tokens[id_] = token
         return token
 
     def _step(self, states: tuple[State, ...], token: Token) -> tuple[str, tuple[State, ...]]:
-        tokens: Sequence[Token] = (token,)
-        later = []
-        for stage, state in zip(self._stages, states, strict=True):
-            made: list[Token] = []
-            for token in tokens:
-                final, state = stage.step(state, token)
-                made += final
-            tokens = made
+        text, state = self._shape.head.step(states[0], token)
+        later = [state]
+        for stage, state in zip(self._shape.tail, states[1:], strict=True):
+            text, state = stage.step(state, text)
             later.append(state)
-        return _join(tokens), tuple(later)
+        return text, tuple(later)
 
     def _row(self, states: tuple[State, ...]) -> Row:
         """The row of a state. A state that hardly comes again gets a row of its own."""
-        if not all(map(comes_again, states)):
+        if not comes_again(states[0]):
             return Row(self, states)
         row = self._rows.get(states)
         if row is None:
@@ -145,27 +126,18 @@ class DecodeTable:
         return row
 
 
-def table_of(tokenizer: TokenizerAdapter, parts: DecodingParts) -> DecodeTable:
-    """Returns the table of a tokenizer, compared with the tokenizer's own `decode` on drawn ids.
-
-    Raises OptionError if the table decodes other texts, or if text may change without bound."""
-    try:
-        table = DecodeTable(parts)
-    except FileFormatError as error:
-        raise OptionError(f"decode_stream of {tokenizer.name}: {error}") from error
-    draw = random.Random(0)
-    for _ in range(_COMPARED_ROWS):
+def table_of(parts: DecodingParts) -> DecodeTable:
+    """Returns the table of a tokenizer: of its shape if that decodes drawn ids as the tokenizer's
+    own `decode` does, else the table that leaves all ids to `decode`."""
+    table, draw = DecodeTable(parts), random.Random(0)
+    for _ in range(_COMPARED_ROWS if table.has_known_shape and parts.id_count else 0):
         ids = [draw.randrange(parts.id_count) for _ in range(draw.randrange(1, 8))]
         try:
             text = table.decode(ids)
-        except (EngineError, LookupError):  # the tokenizer's own call fails for these ids, too
+        except LookupError:  # the tokenizer's own call fails for these ids, too
             continue
-        own = parts.decode(ids)
-        if text != own:
-            raise OptionError(
-                f"decode_stream cannot be used: the decoder of {tokenizer.name} gives {own!r} for "
-                f"ids {ids}, and its parts give {text!r}"
-            )
+        if text != parts.decode(ids):
+            return DecodeTable(parts, Shape(None, OwnDecode(parts.decode)))
     return table
 
 
@@ -177,25 +149,22 @@ class DecodeTables:
         self._tables: list[tuple[object, DecodeTable]] = []
 
     def table_for(self, tokenizer: TokenizerAdapter, skip_special_tokens: bool) -> DecodeTable:
-        """Returns the table for the tokenizer as it is now. Raises OptionError: see `table_of`."""
+        """Returns the table for the tokenizer as it is now. Raises OptionError for a tokenizer that
+        cannot decode, or that cannot skip special tokens."""
         decoding_parts = getattr(tokenizer, "decoding_parts", None)
-        if decoding_parts is None:
-            raise OptionError(
-                f"decode_stream cannot be used: {tokenizer.name} does not say how it decodes; "
-                "decode all ids at the end instead"
-            )
-        parts: DecodingParts = decoding_parts(skip_special_tokens)
+        if decoding_parts is not None:
+            parts: DecodingParts = decoding_parts(skip_special_tokens)
+        elif isinstance(tokenizer, Decodes) and not skip_special_tokens:
+            parts = DecodingParts(lambda id_: None, tokenizer.decode, 0, decoder={"type": "own"})
+        else:
+            raise OptionError(f"{tokenizer.name} cannot decode, or not without special tokens")
         tables = self._tables if tokenizer is self._tokenizer else []
         for state, table in tables:
             if state == parts.state:
                 return table
-        table = table_of(tokenizer, parts)
+        table = table_of(parts)
         self._tokenizer, self._tables = tokenizer, [*tables, (parts.state, table)][-_MOST_TABLES:]
         return table
-
-
-def _join(tokens: Sequence[Token]) -> str:
-    return "".join(cast("Sequence[str]", tokens))  # a stage that reads bytes comes before the end
 
 
 def checked_id(id_: object) -> int:

@@ -11,26 +11,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from tokpar import kernel_modules
 from tokpar.adapter_parts import DecodingParts
 from tokpar.arrays import IdArray
-from tokpar.decoding.stages import (
-    ByteRuns,
-    EachToken,
-    FirstToken,
-    ReplaceText,
-    Stage,
-    StripText,
-    Token,
-    Utf8,
-    byte_of,
-)
-from tokpar.decoding.tables import divided_stages
-from tokpar.errors import ChangedError, EngineError, FileFormatError, OptionError
+from tokpar.decoding.shapes import ByteRuns, FirstToken, Head, Token, byte_of, shape_of
+from tokpar.errors import ChangedError, OptionError
 from tokpar.foreign_errors import raise_foreign
 from tokpar.thread_pool import BackgroundJob
 
@@ -108,14 +97,13 @@ class LaterTable:
     def _build(self, parts: Callable[[], DecodingParts]) -> None:
         try:
             self.table = checked_table(parts())
-        except (ChangedError, FileFormatError, OptionError):  # not known, or not any more
+        except (ChangedError, OptionError):  # not known, or not any more
             return
 
 
 def checked_table(parts: DecodingParts) -> TextTable | None:
     """Returns the table of a decoder; None if it has none, or if the tokenizer's own `decode` has
-    another text for a drawn row. Raises OptionError or FileFormatError for a decoder that is not
-    known."""
+    another text for a drawn row."""
     made = table_of(parts)
     if made is None:
         return None
@@ -137,54 +125,47 @@ def checked_table(parts: DecodingParts) -> TextTable | None:
 def table_of(parts: DecodingParts) -> tuple[TextTable, list[int]] | None:
     """Returns the table, and some ids whose tokens alone are no text or that have no token; None
     for a decoder that has no table."""
-    token_changes, stages = divided_stages(parts)
-    head = stages.pop(0) if stages and isinstance(stages[0], FirstToken | Utf8 | ByteRuns) else None
-    changes = [change for stage in stages if (change := _change_of(stage)) is not None]
-    if len(changes) < len(stages):
+    shape = shape_of(parts)
+    if shape.change is None:
         return None
-    tokens = _tokens(parts, token_changes)
-    read_first, read_later, errors = _readings_of(head)
+    tokens = _tokens(parts, shape.change)
+    read_first, read_later, errors = _readings_of(shape.head)
     data = bytearray()
     later, odd = _places(tokens, read_later, data)
     first = later if read_first is read_later else _places(tokens, read_first, data)[0]
-    return TextTable(bytes(data) + _PAD, first, later, errors, tuple(changes)), odd
+    changes = tuple(stage.whole for stage in shape.tail)
+    return TextTable(bytes(data) + _PAD, first, later, errors, changes), odd
 
 
-def _tokens(parts: DecodingParts, changes: Sequence[EachToken]) -> list[Token | int]:
+def _tokens(parts: DecodingParts, change: Callable[[Any], Token]) -> list[Token]:
     """Returns the token of each id; or _ASKED, or _LEFT_OUT."""
-    tokens: list[Token | int] = []
+    tokens: list[Token] = []
     count = 0
     while count < parts.id_count and len(tokens) < 2 * parts.id_count:  # ids may leave holes
         try:
             token = parts.token_of(len(tokens))
-            for stage in changes if token is not None else ():
-                token = stage.change(cast("str", token))
-        except (
-            EngineError,
-            LookupError,
-            OptionError,
-        ):  # as the own call may fail
+        except (LookupError, OptionError):  # as the own call may fail
             tokens.append(_ASKED)
         else:
-            tokens.append(_LEFT_OUT if token is None else token)
+            tokens.append(_LEFT_OUT if token is None else change(token))
         count += tokens[-1] != _LEFT_OUT
     return tokens
 
 
-def _readings_of(head: Stage | None) -> tuple[ReadToken, ReadToken, str]:
+def _readings_of(head: Head) -> tuple[ReadToken, ReadToken, str]:
     """Returns what writes the bytes of a first token and of a later one, and `TextTable.errors`."""
     match head:
-        case Utf8():
-            return bytes, bytes, "replace"
-        case FirstToken(first, later):
+        case FirstToken(first, later) if first is not later:
             return (
                 lambda token: first(token).encode(),
                 lambda token: later(token).encode(),
                 "strict",
             )
+        case FirstToken():
+            return str.encode, str.encode, "strict"
         case ByteRuns():
             return _byte_or_text, _byte_or_text, "strict"
-    return str.encode, str.encode, "strict"
+    return bytes, bytes, "replace"
 
 
 def _byte_or_text(token: str) -> bytes | None:
@@ -194,9 +175,7 @@ def _byte_or_text(token: str) -> bytes | None:
     return (token.encode() or None) if byte is None else byte
 
 
-def _places(
-    tokens: Sequence[Token | int], read: ReadToken, data: bytearray
-) -> tuple[Any, list[int]]:
+def _places(tokens: Sequence[Token], read: ReadToken, data: bytearray) -> tuple[Any, list[int]]:
     """Appends the bytes of the tokens to `data`. Returns their places, and the odd ids."""
     places, odd = np.empty(len(tokens), np.uint64), []
     for id_, token in enumerate(tokens):
@@ -220,23 +199,6 @@ def _is_text(part: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _change_of(stage: Stage) -> ChangeText | None:
-    """Returns what a stage makes of the whole text; None if only its steps tell it."""
-    match stage:
-        case ReplaceText(old, new):
-            return lambda text: text.replace(old, new)
-        case StripText(character, count, 0):
-            return partial(_strip_front, character, count)
-    return None
-
-
-def _strip_front(character: str, count: int, text: str) -> str:
-    run = 0
-    while run < count and text.startswith(character, run):
-        run += 1
-    return text[run:]
 
 
 def _drawn_rows(count: int, odd: Sequence[int]) -> Iterator[list[int]]:

@@ -12,11 +12,12 @@ from secrets import randbelow
 import numpy as np
 
 from tokpar.arrays import IntArray, byte_starts
+from tokpar.errors import OptionError
 from tokpar.files.char_classes import single
 from tokpar.trust.trusted_search import Match
 
-_WORD = "\U00010600"
-"""A letter of Linear A, before and behind a name that must look like a word."""
+LETTERS = range(0x10600, 0x10737)
+"""Letters of Linear A. One stands before and behind each name that must look like a word."""
 ZONES = range(0xE000, 0xF900), range(0xF0000, 0xFFFFE), range(0x40000, 0xE0000)
 """Characters that names are made of: private ones, then such as Unicode has not assigned."""
 
@@ -88,12 +89,18 @@ def has_private(text: str, first: int, count: int) -> bool:
     return bool((codes - np.uint32(first) < count).any())
 
 
-def names_from(first: int, control: Collection[str]) -> dict[str, str]:
-    """Returns the name of each control token: private characters from `first` on."""
+def names_from(first: int, control: Collection[str], vocabulary: str) -> dict[str, str]:
+    """Returns the name of each control token: private characters from `first` on.
+
+    A token that ends with the letter of the names would hide the name behind it, so no character
+    of a name is one of the `vocabulary`. Raises OptionError if that leaves no letter."""
     word = single("word").match
+    letter = next((chr(code) for code in LETTERS if chr(code) not in vocabulary), None)
+    if letter is None:
+        raise OptionError("tokens with all letters of Linear A leave none for names")
     return {
-        content: (_WORD if word(content[0]) else "")
+        content: (letter if word(content[0]) else "")
         + chr(first + k)
-        + (_WORD if word(content[-1]) else "")
+        + (letter if word(content[-1]) else "")
         for k, content in enumerate(sorted(control))
     }

@@ -212,7 +212,7 @@ class TrustedEncoder:
             return self._made_engine(first)
 
     def _made_engine(self, first: int) -> NamedEngine:
-        names = names_from(first, self.control)
+        names = names_from(first, self.control, self._parts.vocabulary())
         encoder = self._encoder.with_tokenizer(self._parts.with_names(names))
         ids = {t.content: t.id for t in facts_of(encoder.tokenizer).added_tokens}
         own = {token.content: token.id for token in self._parts.added_tokens}

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import sys
-import time
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from html import escape
-from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -18,24 +15,22 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokpar_bench.comparing import SWEEPS, comparison, places, repetitive, sweep
-from tokpar_bench.datasets import KINDS, Dataset, every, joined_texts, read_dataset, synthetic
+from tokpar_bench.comparing import SWEEPS, comparison, sweep
+from tokpar_bench.datasets import KINDS, Dataset, read_dataset, synthetic
 from tokpar_bench.html_page import page
 from tokpar_bench.measuring import (
-    Experiment,
     LongText,
     Sample,
     TimedJob,
     TimingExecutor,
     encode_job,
     interleave,
-    middle,
     shared_ids,
 )
 from tokpar_bench.measuring import run as run_experiments
 from tokpar_bench.paper_figures import LOPT
 from tokpar_bench.paper_tables import paper_tables, tables_of
-from tokpar_bench.plots import Picture, pictures
+from tokpar_bench.plots import pictures
 from tokpar_bench.records import (
     CONDITIONS,
     BenchResults,
@@ -47,29 +42,24 @@ from tokpar_bench.records import (
     StageRow,
     SweepRow,
     from_json,
-    provenance,
     to_json,
 )
 from tokpar_bench.schedule import PARTS
 from tokpar_bench.stages import (
     amdahl,
     least_seconds,
-    least_times,
     longest_first,
     makespan,
     projected_seconds,
     stages,
 )
 from tokpar_bench.subjects import ComparedMethod, Resources, choose_methods, compared_methods
-from tokpar_bench.tables import WIDTH, Table, milliseconds, share, tables, text_of
+from tokpar_bench.tables import Table, tables, text_of
 
 import tokpar
 from tests.support.cli_runs import run
-from tokpar import EngineError, FileFormatError, OptionError, UnknownNameError
+from tokpar import FileFormatError, UnknownNameError
 from tokpar.executors.serial_executor import SerialExecutor
-from tokpar.plugin import Strategy
-from tokpar.plugin.tokenizer import IdArray, hookimpl
-from tokpar.registry import Registry
 from tokpar.types import Report
 
 SMALL = ("--chunk-chars", 300, "--overlap-chars", 100, "--chars", 4000, "--repeats", 1)
@@ -225,10 +215,6 @@ def test_a_jsonl_is_a_text_per_row_and_another_file_is_one_text(tmp_path: Path) 
     assert read_dataset(plain).texts == ("one\r\ntwo\x0b中",)
 
 
-def test_another_field_can_be_named(rows_file: Path) -> None:
-    assert read_dataset(rows_file, field="title").texts == (TEXT,) * 3
-
-
 BAD = [
     (b"not json", "JSON"),
     (b'{"other": "x"}', "'text'"),
@@ -253,21 +239,6 @@ def test_a_bad_line_is_named_with_its_file_and_line(
     assert [problem.split(": ")[0] for problem in left.bad_lines] == [f"{path}:3"]
 
 
-def test_a_bad_line_of_a_plain_text_can_be_left_out(tmp_path: Path) -> None:
-    path = tmp_path / "latin.txt"
-    path.write_bytes(b"one\nna\xefve\nthree\n")
-    with pytest.raises(FileFormatError, match=f"{path}:2: "):
-        read_dataset(path)
-    assert read_dataset(path, skip_bad_lines=True).texts == ("one\nthree\n",)
-
-
-def test_a_file_without_a_text_is_refused(tmp_path: Path) -> None:
-    for name in ("empty.txt", "empty.jsonl"):
-        (tmp_path / name).write_bytes(b"")
-        with pytest.raises(FileFormatError, match=f"{name}: expected text, got none"):
-            read_dataset(tmp_path / name)
-
-
 def test_drawn_texts_are_the_same_for_the_same_seed_and_no_other() -> None:
     one, again, other = (synthetic(seed, texts=2, size=500) for seed in (1, 1, 2))
     assert [dataset.name for dataset in one] == list(KINDS)
@@ -276,37 +247,7 @@ def test_drawn_texts_are_the_same_for_the_same_seed_and_no_other() -> None:
     assert all(a.texts != b.texts for a, b in zip(one[:4], other[:4], strict=True))
 
 
-def test_a_repetitive_text_is_one_letter_as_often_as_the_text_is_long() -> None:
-    made = repetitive(Dataset("d", ("abc", "", "z" * 40), "here"), seed=3)
-    assert [len(text) for text in made.texts] == [3, 0, 40]
-    assert all(len(set(text)) <= 1 for text in made.texts)
-
-
 # what is compared
-
-
-def test_every_strategy_that_is_registered_is_compared() -> None:
-    methods = compared_methods(1000, 100)
-    assert {method.strategy for method in methods} == {
-        record.name for record in tokpar.strategies()
-    }
-    assert len({method.name for method in methods}) == len(methods)
-    for method in methods:
-        tokpar.Encoder(strategy=method.strategy, allow_approximate=True, **method.options)
-
-
-def test_a_strategy_of_a_plugin_is_compared_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = Registry.load([])
-    monkeypatch.setattr("tokpar_bench.subjects.registry", lambda: known)
-    names = [method.name for method in compared_methods(1000, 100)]
-
-    class Plugin:
-        @hookimpl
-        def tokpar_strategies(self) -> list[Strategy]:
-            return [replace(known.strategy("cut"), name="mine")]
-
-    known.register(Plugin())
-    assert [method.name for method in compared_methods(1000, 100)] == [*names, "mine"]
 
 
 def test_chosen_methods_come_with_the_own_call_and_unknown_ones_are_listed() -> None:
@@ -320,11 +261,6 @@ def test_chosen_methods_come_with_the_own_call_and_unknown_ones_are_listed() -> 
     assert combined[-1].with_options(chunk_chars=9) == combined[-1]
     with pytest.raises(UnknownNameError, match="nope"):
         choose_methods(methods, ["cut+nope"])
-
-
-def test_an_option_reaches_only_a_strategy_that_has_it() -> None:
-    assert ComparedMethod("auto", "auto").with_options(chunk_chars=7).options == {"chunk_chars": 7}
-    assert ComparedMethod("serial", "serial").with_options(chunk_chars=7).options == {}
 
 
 # equality
@@ -347,13 +283,6 @@ def test_shared_ids_find_back_into_step() -> None:
     assert shared_ids(ids(0, 1, *rest), ids(0, 1, 99, *rest)) == 14 / 15, "not the nearest place"
 
 
-@given(st.lists(st.integers(0, 3)), st.lists(st.integers(0, 3)))
-def test_all_ids_are_shared_only_where_all_are_equal(left: list[int], right: list[int]) -> None:
-    found = shared_ids(ids(*left), ids(*right))
-    assert 0 <= found <= 1
-    assert (found == 1) == (left == right)
-
-
 # measuring
 
 
@@ -372,22 +301,6 @@ def vars_of(seconds: float) -> dict[str, Any]:
 
 def silent(chars: int) -> None:
     """Nobody is told of progress."""
-
-
-def test_a_spread_has_both_ends_both_quartiles_and_the_median() -> None:
-    assert Spread.of([5, 1, 4, 2, 3]) == Spread(1, 2, 3, 4, 5, count=5)
-    assert Spread.of([1, 2]) == Spread(1, 1.25, 1.5, 1.75, 2, count=2)
-    assert Spread.of([7]) == Spread(7, 7, 7, 7, 7, count=1)
-    with pytest.raises(ValueError, match="at least one"):
-        Spread.of([])
-
-
-def test_the_middle_sample_is_that_of_median_duration() -> None:
-    def seconds(each: Sample) -> float:
-        return each.seconds
-
-    assert middle([sample(3), sample(1), sample(2)], seconds).seconds == 2
-    assert middle([sample(3), sample(1)], seconds).seconds == 1
 
 
 def test_each_round_runs_every_job_once_and_the_first_round_is_not_counted() -> None:
@@ -409,83 +322,6 @@ def test_each_round_runs_every_job_once_and_the_first_round_is_not_counted() -> 
     assert min(each.seconds for samples in found.values() for each in samples) == 4
     assert moved == [10] * 15
     assert len({tuple(ran[i : i + 3]) for i in range(0, 15, 3)}) > 1, "one order in all rounds"
-
-
-@pytest.mark.parametrize(("seconds", "calls", "kept"), [(None, 4, 3), (0.001, 1, 1), (0.3, 2, 1)])
-def test_no_round_begins_after_the_time_and_a_long_first_round_counts(
-    seconds: float | None, calls: int, kept: int
-) -> None:
-    done: list[int] = []
-
-    def call() -> Sample:
-        time.sleep(0.2)
-        return sample(1.0)
-
-    jobs = [TimedJob("one", 5, call)]
-    samples = interleave(jobs, 3, 1, BenchResults(), done.append, seconds)
-    assert len(samples["one"]) == kept
-    assert (sum(done), len(done)) == (20, calls + (calls < 4))
-
-
-def test_long_texts_are_the_short_ones_joined_and_cut() -> None:
-    short = Dataset("d", ("abc", "de", "fghijkl"), "here")  # "abc\nde\nfghijkl"
-    made = joined_texts(short, 5, 9)
-    assert made is not None
-    assert (made.texts, made.is_joined, made.name) == (("abc\nd", "e\nfgh"), True, "d, joined")
-    assert joined_texts(short, 5, 1) == replace(made, texts=("abc\nd",))
-    assert joined_texts(short, 4, 9) is None
-    assert joined_texts(short, 15, 9) is None
-
-
-def test_of_many_texts_every_nth_is_taken() -> None:
-    many = Dataset("d", tuple("abcdefg"), "here")
-    assert every(many, 7) is many
-    assert every(many, 3) == replace(many, name="d, 1 text of 3", texts=("a", "d", "g"))
-    assert every(Dataset("d", ("abcdef",), "here"), 3).texts == ("abcdef",)
-
-
-def test_an_interrupt_keeps_the_rounds_that_are_complete() -> None:
-    ran: list[int] = []
-
-    def call() -> Sample:
-        ran.append(1)
-        if len(ran) == 8:
-            raise KeyboardInterrupt
-        return sample(1)
-
-    results = BenchResults()
-    found = interleave([TimedJob(key, 1, call) for key in "ab"], 9, 1, results, silent)
-    assert not results.complete
-    assert {key: len(samples) for key, samples in found.items()} == {"a": 2, "b": 2}
-
-
-def test_an_interrupt_keeps_the_experiments_before_and_begins_none_after() -> None:
-    def stop() -> Sample:
-        raise KeyboardInterrupt
-
-    def never() -> Sample:
-        raise AssertionError("began")
-
-    good = Experiment(
-        [TimedJob("a", 1, lambda: sample(1))], lambda samples: [METHOD] * len(samples)
-    )
-    bad = Experiment([TimedJob("b", 1, stop)], lambda samples: [STAGE] * len(samples))
-    late = Experiment([TimedJob("c", 1, never)], lambda samples: [SWEEP])
-    results = BenchResults()
-    run_experiments([good, bad, late], 2, 1, results, silent)
-    assert results == BenchResults(methods=[METHOD], complete=False)
-
-
-def test_a_job_that_fails_is_named_and_left_out() -> None:
-    def fail() -> Sample:
-        raise OptionError("cannot")
-
-    results = BenchResults()
-    found = interleave(
-        [TimedJob("a", 1, fail), TimedJob("b", 1, lambda: sample(1))], 1, 1, results, silent
-    )
-    assert list(found) == ["b"]
-    assert results.notes == ["a: cannot"]
 
 
 # comparison, stages, sweeps on a real tokenizer
@@ -515,18 +351,6 @@ def test_lossless_methods_have_accuracy_1_and_a_known_lossy_one_has_less() -> No
     assert not lossy.lossless
 
 
-def test_a_comparison_counts_what_the_reports_say() -> None:
-    text = TEXT * 30
-    options = {"chunk_chars": 400, "overlap_chars": 100}
-    row = compare((text, text), [ComparedMethod("lopt", "lopt", options)])["lopt"]
-    report = tokpar.encode(text, strategy="lopt", executor="serial", **options).report
-    assert (row.texts, row.code_points) == (2, 2 * len(text))
-    assert (row.chunks, row.redundant) == (2 * report.chunks, 2 * report.redundant)
-    assert report.chunks > 1
-    assert row.seconds.count == 2
-    assert set(row.stages) == {*report.seconds, "rest"}
-
-
 def test_a_row_counts_all_texts_and_there_is_none_for_a_method_that_failed_on_one() -> None:
     report = Report("lopt", chunks=3, retries=2, repairs=1, redundant=10)
     methods = [ComparedMethod("lopt", "lopt"), ComparedMethod("cut", "cut")]
@@ -554,17 +378,6 @@ def test_a_stored_truncation_is_not_measured(truncating: str) -> None:
         assert (subject.tokenizer, subject.source, notes) == ("truncating", truncating, [])
 
 
-def test_an_engine_that_cannot_load_a_tokenizer_becomes_a_note(deepseek: str) -> None:
-    notes: list[str] = []
-    with Resources() as resources:
-        found = resources.subjects([deepseek], ["tiktoken", "pure"], notes)
-        assert [(subject.tokenizer, subject.engine) for subject in found] == [("deepseek", "pure")]
-        assert len(notes) == 1
-        assert "engine tiktoken" in notes[0]
-        with pytest.raises(OptionError, match="no tokenizer could be loaded"):
-            resources.subjects([deepseek], ["tiktoken"], [])
-
-
 def test_the_timing_executor_times_every_chunk_of_every_call() -> None:
     with Resources() as resources:
         [subject] = resources.subjects(["default"], ["auto"], [])
@@ -575,52 +388,6 @@ def test_the_timing_executor_times_every_chunk_of_every_call() -> None:
     assert taken.same
     assert len(seconds) == taken.report.chunks > 3
     assert 0 < sum(seconds) < taken.seconds
-
-
-def test_the_timing_executor_divides_where_the_other_does() -> None:
-    method = ComparedMethod("cut", "cut", {"chunk_chars": 200})
-    with Resources() as resources:
-        [subject] = resources.subjects(["default"], ["auto"], [])
-        subject = replace(subject, adapter=subject.fresh())
-        memo = resources.executor("memo", 1, subject, len(TEXT) * 20)
-        timed = encode_job("k", subject, method, TimingExecutor(memo), TEXT * 20).call()
-        alone = encode_job("k", subject, method, memo, TEXT * 20).call()
-        native = TimingExecutor(resources.executor("native", 1, subject, 0))
-        undivided = encode_job("k", subject, method, native, TEXT * 20).call()
-        assert TimingExecutor(memo).look_up([TEXT] * 2, subject.adapter)[1] == [True, True]
-        assert TimingExecutor(native).look_up([TEXT], subject.adapter)[1] == [False]
-    assert timed.same
-    assert timed.report.executor == alone.report.executor == "memo"
-    assert len(timed.chunk_seconds[0]) == timed.report.chunks == alone.report.chunks
-    assert undivided.report.executor == "native"
-
-
-class FailsOnThree:
-    name = "fails on three"
-
-    def encode(self, text: str) -> IdArray:
-        if text == "three":
-            raise ValueError("three")
-        return ids(1)
-
-
-def test_the_timing_executor_tells_which_chunk_failed() -> None:
-    timing = TimingExecutor(SerialExecutor())
-    with pytest.raises(EngineError) as caught:
-        timing.map(["one", "two", "three"], FailsOnThree(), False)
-    assert (caught.value.row, timing.calls) == (2, [])
-
-
-def test_a_comparison_on_auto_takes_the_executors_that_auto_takes_and_opens_each_once() -> None:
-    with Resources() as resources:
-        [subject] = resources.subjects(["default"], ["auto"], [])
-        few, many = (resources.executor("auto", n, subject, 10**6) for n in (2, 8))
-        assert few is not many
-        assert (few.name, many.name) == (resources.executor("auto", 2, subject, 1).name,) * 2
-        assert resources.executor("auto", 8, subject, 10**7) is many
-        assert resources.executor(many.name, 8, subject, 1) is many
-        with pytest.raises(UnknownNameError, match="nope"):
-            resources.executor("nope", 1, subject, 1)
 
 
 def test_stages_and_projection_are_those_of_the_samples() -> None:
@@ -650,16 +417,6 @@ def test_stages_and_projection_are_those_of_the_samples() -> None:
     assert found[8].speedup == pytest.approx(20 / 6.5)
 
 
-def test_a_projection_takes_of_each_chunk_the_least_of_the_rounds() -> None:
-    rounds = [
-        sample(12.0, chunk_seconds=((3.0, 5.0), (2.0,))),
-        sample(11.5, chunk_seconds=((4.0, 3.0), (3.0,))),
-    ]
-    assert least_times(rounds) == (1.5, [[3.0, 3.0], [2.0]])
-    other = sample(9.0, chunk_seconds=((3.0,), (2.0,)))
-    assert least_times([*rounds, other]) == (4.0, [[3.0], [2.0]])
-
-
 def test_a_sweep_has_every_method_at_every_place() -> None:
     text = TEXT * 100
     methods = [
@@ -682,14 +439,6 @@ def test_a_sweep_has_every_method_at_every_place() -> None:
     assert ("batch", "recursive", 32) in found
     assert ("chunk", "recursive", 1024) not in found, "it has no such option"
     assert all(row.equal for row in results.sweeps)
-
-
-def test_places_begin_with_the_first_and_end_with_the_most() -> None:
-    assert places(1, 10, 4) == [1, 4, 10]
-    assert places(1, 20, 4) == [1, 4, 20]
-    assert places(1, 32, 2) == [1, 2, 4, 8, 16, 32]
-    assert places(1024, 500, 4) == [500]
-    assert places(1024, 0, 4) == []
 
 
 # projection
@@ -732,15 +481,6 @@ def test_the_schedule_is_that_of_the_plain_one(seconds: list[int], workers: int)
     calls = [list(map(float, seconds))]
     least = least_seconds(0.0, calls, workers)
     assert least <= makespan(longest_first(calls)[0], workers) + 1e-9
-
-
-@given(st.lists(st.integers(1, 9), min_size=1, max_size=5), st.integers(1, 3))
-def test_longest_first_is_within_4_thirds_of_the_best_order(
-    seconds: list[int], workers: int
-) -> None:
-    best = min(naive_makespan(list(order), workers) for order in permutations(seconds))
-    [longest] = longest_first([list(map(float, seconds))])
-    assert makespan(longest, workers) <= best * 4 / 3 + 1e-9
 
 
 # results
@@ -794,14 +534,6 @@ def test_the_tables_hold_what_was_measured() -> None:
     assert cells(found, "chunk") == [("1", "12.3", "12.3", "12.3"), ("2", "12.3", "12.3", "12.3")]
 
 
-def test_engines_and_executors_are_named_where_there_are_several() -> None:
-    rows = [OWN, METHOD, replace(METHOD, executor="threads"), replace(METHOD, engine="pure")]
-    [table] = tables(BenchResults(methods=rows))
-    assert table.header[:3] == ("method", "engine", "executor")
-    assert table.rows[2][:3] == ("delimiter-comma", "oniguruma", "threads")
-    assert table.rows[3][-1] == "", "compared with the own call of another engine"
-
-
 def test_the_published_figures_stand_beside_ours_and_a_missing_one_is_a_dash() -> None:
     found = paper_tables(RESULTS)
     parts = ["methods", "conditions", "stages", "projection", "scaling", "retries"]
@@ -829,84 +561,7 @@ def test_the_published_figures_stand_beside_ours_and_a_missing_one_is_a_dash() -
     assert tables_of(RESULTS) == tables(RESULTS)
 
 
-def test_text_columns_are_aligned_and_fit_a_terminal() -> None:
-    for table in [*tables(RESULTS), *paper_tables(RESULTS)]:
-        lines = text_of(table).splitlines()
-        assert max(map(len, lines)) <= WIDTH
-        assert len(lines) >= 4 + len(table.rows)
-    table = Table("x", "title", ("a", "long"), (("bb", "1"), ("b", "22")), "note")
-    assert text_of(table).splitlines() == [
-        "title",
-        "--------",
-        "a   long",
-        "--------",
-        "bb     1",
-        "b     22",
-        "note",
-    ]
-
-
-def test_figures_are_rounded_so_that_they_can_be_read() -> None:
-    assert [milliseconds(s) for s in (0.0000123, 0.00123, 0.0123, 0.123, 12.3)] == [
-        "0.012",
-        "1.23",
-        "12.3",
-        "123",
-        "12,300",
-    ]
-    assert share(0.99999, 3) == "0.999"
-    assert share(1.0, 3) == "1.000"
-
-
 # pictures and page
-
-
-def test_pictures_are_png_and_svg_with_nothing_from_elsewhere() -> None:
-    drawn = pictures(RESULTS)
-    assert [picture.part for picture in drawn] == [
-        "methods",
-        "methods",
-        "stages",
-        "projection",
-        "scaling",
-        "length",
-        "length",
-        "chunk",
-        "workers",
-        "batch",
-    ]
-    assert len({picture.name for picture in drawn}) == len(drawn)
-    for picture in drawn:
-        assert picture.png.startswith(b"\x89PNG\r\n\x1a\n")
-        assert picture.png.endswith(b"IEND\xaeB`\x82")
-        assert ElementTree.fromstring(picture.svg).tag == "{http://www.w3.org/2000/svg}svg"
-        words = " ".join(ElementTree.fromstring(picture.svg).itertext())
-        assert "milliseconds" in words or "per cent" in words or "times" in words, "no unit"
-
-
-def words_in(picture: Picture) -> str:
-    return " ".join(ElementTree.fromstring(picture.svg).itertext())
-
-
-@pytest.mark.parametrize("dataset", ["some.jsonl", "another.txt"])
-def test_published_figures_stand_only_beside_those_of_the_paper_and_with_their_source(
-    dataset: str,
-) -> None:
-    results = replace(RESULTS, methods=[replace(row, dataset=dataset) for row in RESULTS.methods])
-    drawn, found = pictures(results), tables_of(results)
-    assert not [picture.name for picture in drawn if "published" in words_in(picture)]
-    assert not [table for table in found if "published" in table.header]
-    assert LOPT not in page(results, found, drawn)
-    paper = replace(results, settings={"repeats": 3, "paper": True})
-    drawn, found = pictures(paper), tables_of(paper)
-    beside = [words_in(picture) for picture in drawn if "published" in words_in(picture)]
-    assert len(beside) == (2 if dataset == "some.jsonl" else 1)
-    assert all(f"published ({LOPT})" in words for words in beside)
-    compared = [table for table in found if "published" in table.header]
-    assert len(compared) > 2
-    for table in compared:  # the rows of "others" name their source
-        assert LOPT in table.note or "No published row" in table.note or table.part == "others"
-    assert LOPT in page(paper, found, drawn)
 
 
 def hostile() -> BenchResults:
@@ -937,30 +592,6 @@ def test_the_page_is_well_formed_and_needs_nothing_from_elsewhere() -> None:
         for table in tables(results):
             for row in table.rows:
                 assert all(f">{escape(cell)}</td>" in html for cell in row[1:])
-
-
-NAMESPACE = "{http://www.w3.org/1999/xhtml}"
-
-
-def test_the_contents_name_every_section_and_table_and_pictures_stand_with_their_own() -> None:
-    of_two = [replace(row, tokenizer="second") for row in RESULTS.methods]
-    results = replace(RESULTS, methods=[*RESULTS.methods, *of_two])
-    html = page(results, tables(results), pictures(results))
-    root = ElementTree.fromstring(html.removeprefix("<!DOCTYPE html>\n"))
-    [contents] = root.iter(NAMESPACE + "nav")
-    linked = {each.get("href", "")[1:] for each in contents.iter(NAMESPACE + "a")}
-    heads = [each for level in ("h2", "h3") for each in root.iter(NAMESPACE + level)]
-    assert {each.get("id") for each in heads} == linked | {"contents"}
-    for table in tables(results):
-        if table.part == "methods":
-            section = html[html.index(f">{escape(table.title)}</h3>") :]
-            before_its_table = section[: section.index("<table>")]
-            found = re.findall('aria-label="([^"]*)"', before_its_table)
-            assert [each.partition(" on ")[0] for each in found[:-1]] == [
-                "Latency of each method",
-                "Accuracy",
-            ]
-            assert all(each.endswith(f"tokenizer {table.names[1]}") for each in found[:-1])
 
 
 # the command
@@ -1004,38 +635,6 @@ def test_the_command_writes_results_with_their_provenance(
     assert tokenizer["sha256"] == hashlib.sha256(Path(deepseek).read_bytes()).hexdigest()
     assert results.settings["seed"] == 7
     assert results.settings["parts"] == list(PARTS)
-
-
-def test_the_bundled_tokenizer_has_a_hash_too() -> None:
-    with Resources() as resources:
-        [about] = provenance([], resources.subjects(["default"], ["auto"], []), [])["tokenizers"]
-    content = (Path(tokpar.__file__).parent / "data" / "default.json").read_bytes()
-    assert about["sha256"] == hashlib.sha256(content).hexdigest()
-    assert (about["source"], about["engine"]) == ("default", "huggingface")
-
-
-def test_a_directory_of_a_tokenizer_has_the_hash_of_each_file_that_may_decide_ids(
-    tmp_path: Path, deepseek: str
-) -> None:
-    directory = tmp_path / "directory"
-    (directory / "onnx").mkdir(parents=True)
-    (directory / "tokenizer.json").write_bytes(Path(deepseek).read_bytes())
-    (directory / "tokenizer_config.json").write_text("{}")
-    (directory / "model.safetensors").write_bytes(b"weights")
-    with Resources() as resources:
-        subjects = resources.subjects([str(directory), deepseek], ["auto"], [])
-        folder, file = provenance([], subjects, [])["tokenizers"]
-    assert folder["files"] == [
-        {
-            "name": name,
-            "bytes": (directory / name).stat().st_size,
-            "sha256": hashlib.sha256((directory / name).read_bytes()).hexdigest(),
-        }
-        for name in ("tokenizer.json", "tokenizer_config.json")
-    ]
-    assert [each["sha256"] for each in file["files"]] == [file["sha256"]]
-    assert folder["files"][0]["sha256"] == file["sha256"]
-    assert file["fingerprint"] == tokpar.load(deepseek).fingerprint
 
 
 def test_the_command_prints_tables_and_a_written_run_can_be_read_again(
@@ -1087,49 +686,6 @@ def test_a_missing_package_is_an_error_before_anything_is_measured(
     assert run("bench", rows_file, *tables_only[:-1]).code == 0
 
 
-def test_an_interrupt_prints_and_writes_what_was_measured_and_ends_with_130(
-    rows_file: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    own_encode, calls = tokpar.Encoder.encode, []
-
-    def encode(self: tokpar.Encoder, text: str) -> tokpar.Encoding:
-        calls.append(text)
-        if len(calls) == 20:
-            raise KeyboardInterrupt
-        return own_encode(self, text)
-
-    monkeypatch.setattr(tokpar.Encoder, "encode", encode)
-    out = tmp_path / "out"
-    arguments = ("--repeats", 5, "--methods", "cut", "--out", out, "--no-plots", "--quiet")
-    outcome = run("bench", rows_file, *SMALL, *arguments)
-    assert outcome.code == 130
-    assert "interrupted: 2 rows" in outcome.err
-    results = from_json(json.loads((out / "results.json").read_text(encoding="utf-8")))
-    assert not results.complete
-    assert [(row.method, row.seconds.count) for row in results.methods] == [
-        ("serial", 1),
-        ("cut", 1),
-    ]
-    assert results.stages == results.sweeps == []
-    assert "cut" in outcome.out
-
-
-def test_bad_lines_stop_the_command_or_are_counted_on_stderr(
-    rows_file: Path,
-) -> None:
-    rows_file.write_bytes(rows_file.read_bytes() + b"nonsense\n{}\n")
-    only = (*SMALL, "--only", "methods", "--methods", "cut")
-    assert run("bench", rows_file, *only).error.startswith(f"{rows_file}:4: expected a JSON object")
-    outcome = run("bench", rows_file, *only, "--skip-bad-lines")
-    assert outcome.code == 0
-    first, second, count = outcome.err.splitlines()
-    assert first.startswith(f"skipped {rows_file}:4: ")
-    assert second.startswith(f"skipped {rows_file}:5: ")
-    assert count == f"{rows_file}: 2 bad lines"
-
-
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
@@ -1161,25 +717,6 @@ def test_the_papers_tables_are_printed(rows_file: Path, deepseek: str) -> None:
     assert f"Published ({LOPT}): DeepSeek-V3 on L-Eval" in " ".join(outcome.out.split())
     assert "not read" not in outcome.out
     assert "recursive" not in outcome.out
-
-
-def test_without_files_texts_are_drawn_and_a_bar_shows_how_far_it_is() -> None:
-    only = ("--only", "methods", "--methods", "cut", "--repeats", 1, "--limit", 1)
-    outcome = run(
-        "bench", "--quick", *only, "--executor", "serial", "--executor", "native", "--progress"
-    )
-    assert outcome.code == 0
-    assert "ch/s" in outcome.err
-    for kind in KINDS:
-        assert f"{kind} (1 text, 10,000 code points)" in outcome.out
-    assert "executor" in outcome.out
-
-
-def test_results_that_are_none_are_refused_by_name(tmp_path: Path) -> None:
-    path = tmp_path / "results.json"
-    assert str(path) in run("bench", "--read", path).error
-    path.write_text("{", encoding="utf-8")
-    assert run("bench", "--read", path).error.startswith(f"{path}: ")
 
 
 # files of one's own, and two runs
@@ -1217,26 +754,6 @@ def test_a_file_of_ones_own_is_a_method_and_its_wrong_ids_are_counted(tmp_path: 
         equal.append(joined == list(tokpar.encode(text, strategy="serial").ids))
     assert rows["halves"]["texts_equal"] == sum(equal) / 2 < 1
     assert rows["cut"]["texts_equal"] == 1
-
-
-def test_an_executor_of_ones_own_runs_once_and_is_the_one_that_runs(tmp_path: Path) -> None:
-    file = tmp_path / "mine.py"
-    file.write_text(
-        "from pathlib import Path\n"
-        "from tokpar.executors.serial_executor import SerialExecutor\n"
-        "class Counts(SerialExecutor):\n"
-        "    def map(self, texts, tokenizer, spans):\n"
-        "        Path(__file__ + '.called').write_text('x')\n"
-        "        return super().map(texts, tokenizer, spans)\n"
-        "executor = Counts()\n",
-        encoding="utf-8",
-    )
-    text = tmp_path / "long.txt"  # a short one is the own call's, whatever the executor
-    text.write_text(TEXT * 300, encoding="utf-8")
-    only = ("--only", "methods", "--methods", file, "--executor", "native", "--executor", "threads")
-    outcome = run("bench", text, *SMALL, *only, "--json")
-    assert [row["method"] for row in outcome.json["methods"]] == ["serial", "mine"]
-    assert (tmp_path / "mine.py.called").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

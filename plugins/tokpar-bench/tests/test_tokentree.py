@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import DEFAULT
 from hypothesis import given
-from tokpar_bench.tokentree import Comparison, Difference
+from tokpar_bench.tokentree import Comparison
 from tokpar_bench.tokentree_engine import TreeTokenizer
 from tokpar_conformance.text_strategies import texts
 from tokpar_pure.adapter import PureTokenizer
@@ -43,17 +43,6 @@ def test_shared_tokens_have_the_same_bytes_at_the_same_place() -> None:
     both = found + comparison.difference_in("ab")
     assert (both.texts, both.texts_differing, both.text_share) == (2, 1, 0.5)
     assert (both.bpe_tokens, both.shared_tokens) == (7, 3)
-
-
-def test_where_nothing_is_compared_nothing_differs() -> None:
-    empty = Difference()
-    assert (empty.text_share, empty.token_share) == (0.0, 0.0)
-    assert (empty.speedup, empty.model_speedup) == (1.0, 1.0)
-
-
-def test_speed_counts_splitting_for_both() -> None:
-    found = Difference(split_seconds=1.0, bpe_seconds=3.0, tree_seconds=1.0)
-    assert (found.speedup, found.model_speedup) == (2.0, 3.0)
 
 
 @given(texts(added=("<|endoftext|>",), max_size=200))
@@ -117,20 +106,6 @@ def test_the_command_in_json(files: list[Path]) -> None:
     assert found["vocabulary"] == "default"
 
 
-def test_each_line_can_be_a_text() -> None:
-    found = json.loads(run("tokentree", "default", "--lines", "--json", stdin=b"a b\n\nc").out)
-    assert [row["text"] for row in found["texts"]] == ["-:1", "-:2", "-:3"]
-    assert sum(row["bpe_tokens"] for row in found["texts"]) == found["total"]["bpe_tokens"]
-
-
-def test_only_the_first_texts_are_shown_unless_all_are_asked_for() -> None:
-    lines = b"a\n" * 30
-    assert (
-        "and 10 more (--all shows them)" in run("tokentree", "default", "--lines", stdin=lines).out
-    )
-    assert len(run("tokentree", "default", "--lines", "--all", stdin=lines).out.splitlines()) == 32
-
-
 @pytest.fixture
 def ranks(tmp_path: Path) -> Path:
     """The 256 bytes, under a name that is no encoding's."""
@@ -144,12 +119,6 @@ def test_a_tiktoken_file_takes_its_pattern_and_special_tokens(ranks: Path) -> No
     arguments = (ranks, "--pat-str", r"\s+|\S+", "--special", f"{ENDOFTEXT}=300000", "--json")
     found = json.loads(run("tokentree", *arguments, "--text", f"a{ENDOFTEXT}").out)
     assert found["total"]["bpe_tokens"] == found["total"]["shared_tokens"] == 2
-
-
-def test_a_bar_is_shown_on_request_only(files: list[Path]) -> None:
-    assert run("tokentree", "default", *files).err == ""
-    assert "ch" in run("tokentree", "default", *files, "--progress").err
-    assert run("tokentree", "default", *files, "--progress", "--quiet").err == ""
 
 
 @pytest.mark.parametrize(
@@ -173,12 +142,6 @@ def test_what_cannot_be_used_is_refused_in_one_line(
     assert outcome.err.startswith("tokpar: error: ")
     assert outcome.err.count("\n") == 1
     assert message in outcome.err
-
-
-def test_text_that_is_not_utf_8_is_refused() -> None:
-    outcome = run("tokentree", "default", stdin=b"a\xff")
-    assert outcome.code == 2
-    assert "standard input: expected UTF-8" in outcome.err
 
 
 def test_a_file_of_another_kind_is_refused(ranks: Path, tmp_path: Path) -> None:

@@ -5,38 +5,31 @@ from __future__ import annotations
 
 import doctest
 import json
-import pickle
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tokpar_conformance import check_tokenizer
 from tokpar_pure.adapter import PureTokenizer
 from tokpar_pure.formats import rank_vocabulary
 from tokpar_pure.tokenizer import exact_model
-from tokpar_train.save import merges_of_ranks
 
 import tokpar
-from tests.conftest import EXAMPLES, cases, chosen_profile, drawn
-from tests.support.drawn_runs import OPTIONS, SIZES, STRATEGIES
+from tests.conftest import cases, drawn
+from tests.support.drawn_runs import OPTIONS, STRATEGIES
 from tests.support.paths import DEFAULT, VOCAB
-from tests.support.plain_bpe import ByteBPE
 from tests.support.rewritten_patterns import CHANGED
 from tests.support.special_prefixes import BOTH, NAMED
 from tests.support.texts import texts as any_texts
-from tokpar.adapter_parts import HasTraits
 from tokpar.cli import main
 from tokpar.errors import FileFormatError, OptionError, UnknownNameError
 from tokpar.executors.processes import ProcessExecutor
 from tokpar.files.vocabulary import Vocabulary
-from tokpar.interfaces import Decodes, HasFacts, HasSpec, Locates
 
 pytest.importorskip("tokpar_bench", reason="tokpar-bench is not installed: ./plugins/tokpar-bench")
 tokentree_engine = import_module("tokpar_bench.tokentree_engine")
@@ -107,10 +100,6 @@ def test_a_piece_is_cut_at_the_longest_token_each_time(drawn: list[bytes], piece
     assert [span[0] for span in model.spans(piece)] == expected
 
 
-def test_lengths_are_tried_from_the_longest() -> None:
-    assert lengths_by_prefix([b"the", b"them", b"to", b"t"]) == {b"the": (4, 3, 2, 1)}
-
-
 def test_spans_are_the_characters_that_a_token_touches() -> None:
     model = TokenTree(ranks_of([b"a\xc3", b"\xa9b"]))
     assert model.spans("aéb") == [(256, 0, 2), (257, 1, 3)]
@@ -120,12 +109,6 @@ def test_a_long_pre_token_is_cut_in_linear_time() -> None:
     """Quadratic would be minutes."""
     model = TokenTree(ranks_of([b"a" * n for n in range(2, 65)]))
     assert model.encode("a" * 640_000) == (256 + 62,) * 10_000
-
-
-def test_a_token_that_merging_cannot_make_is_used() -> None:
-    vocabulary = vocabulary_of([b"abc"])
-    assert TokenTree(vocabulary.tokens).encode("xabc") == (120, 256)
-    assert exact_model(vocabulary).encode("xabc") == (120, 97, 98, 99)
 
 
 def test_longest_match_is_not_what_merging_makes() -> None:
@@ -138,15 +121,6 @@ def test_longest_match_is_not_what_merging_makes() -> None:
 def test_the_example_in_its_docstring_runs() -> None:
     result = doctest.testmod(tokentree_engine)
     assert (result.failed, result.attempted) == (0, 2)
-
-
-@given(tokens, pieces)
-def test_the_exact_model_is_the_plain_one(drawn: list[bytes], piece: str) -> None:
-    ranks = vocabulary_of(drawn)
-    pairs = replace(ranks, semantics="pairs", merges=merges_of_ranks(ranks.tokens))
-    for vocabulary in (ranks, pairs, replace(pairs, whole_piece=False)):
-        expected = ByteBPE(vocabulary).encode(piece.encode())
-        assert exact_model(vocabulary).encode(piece) == expected
 
 
 def test_the_bundled_vocabulary_shows_it() -> None:
@@ -196,15 +170,6 @@ def test_special_tokens_that_begin_with_one_another_are_refused() -> None:
     assert 300_001 in adapter.encode("a<a>b")
 
 
-def test_it_has_the_abilities_of_the_exact_tokenizer() -> None:
-    adapter = tree("cl100k_part")
-    for ability in (Decodes, HasFacts, HasSpec, HasTraits, Locates):
-        assert isinstance(adapter, ability)
-    ids = adapter.encode("a b")
-    assert ids.dtype == np.uint32
-    assert adapter.encode_whole("a b").tolist() == ids.tolist()
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_its_facts_allow_cuts_between_pre_tokens_only(name: str) -> None:
     facts, exact = tree(name).facts, PureTokenizer(tree(name).vocabulary()).facts
@@ -226,12 +191,6 @@ def test_spans_tile_the_text_and_decoding_gives_it_back(name: str, text: str) ->
     assert adapter.decode(ids.tolist()) == text
 
 
-def test_added_tokens_are_one_token_each() -> None:
-    ids = tree("cl100k_part").encode(f"a{ENDOFTEXT}b").tolist()
-    assert ids[1] == 300_000
-    assert len(ids) == 3
-
-
 @pytest.mark.parametrize("path", cases([DEEPSEEK, DEFAULT], [DEFAULT]), ids=lambda path: path.stem)
 @pytest.mark.usefixtures("twelfths_in_quick")
 def test_it_conforms(path: Path) -> None:
@@ -246,12 +205,6 @@ def test_conform_says_that_the_ids_are_not_those_of_bpe(
     assert main(["conform", "tokentree", *options]) == 1
     got = json.loads(capsys.readouterr().out)
     assert (got["conforms"], got["failed"]) == (False, ["reference"])
-
-
-def test_the_command_line_takes_it(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["encode", "--quiet", "--engine", "tokentree", "--text", DIFFERS]) == 0
-    ids = tree("default").encode(DIFFERS).tolist()
-    assert capsys.readouterr().out.split() == [str(id_) for id_ in ids]
 
 
 LONG_PIECES = "The " + "a" * 500 + "中" * 200 + " 12345678 end" * 9
@@ -280,37 +233,7 @@ def test_every_lossless_strategy_gives_its_own_serial_ids(
     assert report.ok, report.findings
 
 
-def test_a_long_text_is_split() -> None:
-    text = "The quick brown fox, 12345678 times.\r\nNaïve 中文 too. " * 40
-    encoding = tokpar.encode(text, tree("default"), executor="serial", chunk_chars=200)
-    assert encoding.report.chunks > 5
-    assert encoding == tree("default").encode(text)
-
-
-def test_nothing_is_split_inside_a_pre_token() -> None:
-    encoding = tokpar.encode("=" * 5000, tree("default"), executor="serial", chunk_chars=100)
-    assert encoding.report.chunks == 1
-    assert not encoding.seams
-
-
 @pytest.fixture(scope="module")
 def processes() -> Iterator[ProcessExecutor]:
     with ProcessExecutor(2) as executor:
         yield executor
-
-
-@settings(max_examples=min(500, EXAMPLES[chosen_profile()] // 10))
-@given(text=any_texts(max_size=1000), size=SIZES)
-def test_worker_processes_give_the_ids_of_the_tree(
-    text: str, size: int, processes: ProcessExecutor
-) -> None:
-    adapter = tree("deepseek_part")
-    encoding = tokpar.encode(text, adapter, strategy="cut", executor=processes, chunk_chars=size)
-    assert encoding == adapter.encode(text)
-
-
-def test_the_adapter_can_be_built_again_in_another_process() -> None:
-    build, arguments = pickle.loads(pickle.dumps(tree("cl100k_part").spec()))
-    again, text = build(**arguments), "Hello 中文 123"
-    assert again.name == tree("cl100k_part").name
-    assert again.encode(text).tolist() == tree("cl100k_part").encode(text).tolist()

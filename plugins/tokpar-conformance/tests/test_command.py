@@ -19,7 +19,6 @@ from tests.support.paths import ROOT, VOCAB
 from tokpar.cli import main
 from tokpar.cli.texts import read_sources
 from tokpar.hooks import TokenizerSource, hookimpl
-from tokpar.named_tokenizers import OFFLINE
 from tokpar.registry import Registry
 
 pytestmark = pytest.mark.compiled_at_once
@@ -147,16 +146,6 @@ def test_conform_refuses(
     assert said in err
 
 
-def test_a_corpus_row_without_a_text_is_named(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    path = tmp_path / "rows.jsonl"
-    path.write_text('{"text": "a"}\n{"txt": "b"}\n', encoding="utf-8")
-    code, _, err = run(capsys, "default", path)
-    assert code == 2
-    assert f"{path}:2: expected a JSON object with a str as 'text'; its fields: 'txt'" in err
-
-
 def checked(capsys: pytest.CaptureFixture[str], *arguments: object) -> list[str]:
     """What `tokpar conform` says has passed, up to the number of checks."""
     code, out, err = run(capsys, *arguments, "--examples", 0)
@@ -199,30 +188,6 @@ def test_conform_tells_the_mergers_that_join_without_a_rule(
     code, out, _ = run(capsys, "concatenate", "--examples", 0, "--fail-fast")
     assert code == 1
     assert "a join without a rule: None is for what nothing licenses" in out
-
-
-@pytest.mark.usefixtures("own_files", "few_texts")
-def test_conform_finds_a_tokenizer_that_goes_by_its_name(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert checked(capsys, "hashes") == ["word hash conforms"]
-    code, _, err = run(capsys, "filed")
-    assert code == 2
-    assert "'filed' does not read the bundled file: give --tokenizer PATH" in err
-
-
-@pytest.mark.parametrize(
-    ("wrong", "name"),
-    [("concatnate", "concatenate"), ("hugginggface", "huggingface"), ("procseses", "processes")],
-)
-def test_conform_of_a_misspelt_part_names_the_part(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, wrong: str, name: str
-) -> None:
-    monkeypatch.setenv(OFFLINE, "1")
-    code, _, err = run(capsys, wrong)
-    said = "no part and no plugin has this name, either (see `tokpar plugins`); did you mean"
-    assert code == 2
-    assert f"{said} {name!r}?" in err
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import AddedToken, normalizers
+from tokenizers import AddedToken
 from tokpar_conformance import (
     ConformanceError,
     check_executor,
@@ -19,22 +19,19 @@ from tokpar_conformance import (
     check_splitter,
     check_tokenizer,
 )
-from tokpar_conformance.adapter import facts_differ
 from tokpar_conformance.certificates import Certificates
 from tokpar_conformance.checks import require
-from tokpar_conformance.differing import simplest, smallest
-from tokpar_conformance.fixed_texts import hostile_texts, surrogate_texts
-from tokpar_conformance.pools import EXAMPLES as MOST
-from tokpar_conformance.pools import added_contents, competing, pools, vocabulary_words
+from tokpar_conformance.differing import smallest
+from tokpar_conformance.pools import pools
 from tokpar_conformance.strategy import checks_of, small_options, strategy_checks
 
 import tokpar
-from tests.conftest import cases, chosen_profile, drawn
+from tests.conftest import cases, drawn
 from tests.support.fakes import PanicsOn, RaisesOn, WordHash
 from tests.support.paths import DATA, VOCAB
 from tests.support.tokenizers_drawn import TiktokenSpec, build, named_tokenizers, plain_copy
 from tests.support.toy import Toy
-from tokpar.arrays import IdArray, has_surrogate
+from tokpar.arrays import IdArray
 from tokpar.builtins import MERGERS, SPLITTERS
 from tokpar.executors.native import NativeExecutor
 from tokpar.executors.processes import ProcessExecutor
@@ -192,10 +189,6 @@ def test_the_strategies_conform(name: str, tokenizer: str) -> None:
     require(name, checks, pools(adapter, (), EXAMPLES))
 
 
-def test_every_strategy_there_is_was_checked() -> None:
-    assert SMALL.keys() == {record.name for record in tokpar.strategies()}
-
-
 # What the kit found when it was first run
 
 
@@ -204,13 +197,6 @@ def test_a_surrogate_pair_is_encoded_in_one_call(name: str) -> None:
     """tiktoken joins it, so no byte length of a chunk is that of its tokens."""
     encoding, text = named_tokenizers()["cl100k_part"], "aa\ud83d\ude00a"
     found = tokpar.encode(text, encoding, strategy=name, executor="serial", **SMALL[name])
-    assert found == encoding.encode(text)
-
-
-def test_a_surrogate_pair_in_the_first_of_many_blocks_is_encoded_in_one_call() -> None:
-    encoding, text = named_tokenizers()["cl100k_part"], "\ud83d\ude00aaaaaa"
-    options = {"chunk_chars": 2, "overlap_chars": 1}
-    found = tokpar.encode(text, encoding, strategy="blocks", executor="serial", **options)
     assert found == encoding.encode(text)
 
 
@@ -271,11 +257,6 @@ def test_every_failed_check_is_named_at_once() -> None:
     with pytest.raises(ConformanceError) as first:
         check_tokenizer(Wrong(), examples=0, fail_fast=True)
     assert first.value.checks == ("name",)
-
-
-def test_a_failure_is_a_failed_assertion_and_an_error_of_tokpar() -> None:
-    assert issubclass(ConformanceError, AssertionError)
-    assert issubclass(ConformanceError, tokpar.TokparError)
 
 
 def test_texts_of_the_caller_are_looked_at() -> None:
@@ -341,32 +322,6 @@ def test_a_smallest_list_of_texts_keeps_its_order() -> None:
     assert smallest(("a", "b", "c", "d", "e"), fails) == ("b", "d")
 
 
-def test_characters_that_do_not_matter_become_simple_ones() -> None:
-    assert simplest("zé中", lambda text: len(text) >= 3) == "aaa"
-    assert simplest("qq é 1", lambda text: "é" in text and len(text) > 1) in ("aé", "éa")
-
-
-def test_fixed_texts_can_be_written_as_utf8_and_the_others_cannot() -> None:
-    assert len(hostile_texts()) > 100
-    assert not any(map(has_surrogate, hostile_texts()))
-    assert all(map(has_surrogate, surrogate_texts()))
-
-
-def test_words_of_the_vocabulary_are_found_with_and_without_a_list_of_tokens() -> None:
-    listed = vocabulary_words(tokpar.load(named_tokenizers()["default"]))
-    decoded = vocabulary_words(tokpar.load(named_tokenizers()["bert_part"]))
-    assert all(tokpar.load().encode(word).size == 1 for word in listed)
-    assert len(listed) > 40
-    assert "the" in decoded
-    assert vocabulary_words(WordHash()) == ()
-
-
-def test_tokens_that_compete_stand_in_one_text() -> None:
-    assert competing(("ab", "bc", "c")) == ("abc",)
-    assert competing(("aba",)) == ("ababa",)
-    assert competing(()) == ()
-
-
 def with_added(content: str, normalizer: Any = None) -> TokenizerAdapter:
     tokenizer = plain_copy(named_tokenizers()["default"])
     tokenizer.normalizer = normalizer
@@ -381,13 +336,6 @@ def test_an_adapter_without_facts_is_given_the_added_tokens_and_words_of_its_ref
     assert not any("<odd>" in text for text in alone)
     assert any("<odd>" in text for text in compared)
     assert len(compared) > len(alone)
-
-
-def test_contents_of_added_tokens_are_drawn_as_normalizers_change_them() -> None:
-    assert "caf\u00e9" in set(added_contents(with_added("caf\u00e9")))
-    assert "cafe\u0301" not in set(added_contents(with_added("caf\u00e9")))
-    changed = set(added_contents(with_added("caf\u00e9", normalizers.NFC())))
-    assert changed > {"caf\u00e9", "cafe\u0301", "CAF\u00c9"}
 
 
 def test_an_engine_that_ignores_single_word_is_found_by_its_reference_alone(
@@ -407,26 +355,3 @@ def test_an_engine_that_ignores_single_word_is_found_by_its_reference_alone(
     with pytest.raises(ConformanceError) as error:
         check_tokenizer(Ignoring(), tokpar.load(right))
     assert error.value.checks == ("reference",)
-
-
-def test_what_was_derived_from_facts_is_no_part_of_what_they_say() -> None:
-    """The kit compared it, so that a tokenizer that had been split did not conform."""
-    used = tokpar.load("default", engine="pure")
-    assert tokpar.encode("one two " * 500, used, strategy="cut", chunk_chars=64).seams
-    build, settings = used.spec()  # type: ignore[attr-defined]
-    assert facts_differ(used, build(**settings)) is None
-    assert facts_differ(used, tokpar.load("default")) is not None
-
-
-@pytest.mark.parametrize(("examples", "texts"), [(3, 3), (MOST + 1, MOST)])
-def test_the_kit_draws_no_more_texts_than_the_profile_has_examples(
-    examples: int, texts: int
-) -> None:
-    settings.register_profile("some", max_examples=examples)
-    settings.load_profile("some")
-    try:
-        found = pools(WordHash(), ())
-    finally:
-        settings.load_profile(chosen_profile())
-    assert found == pools(WordHash(), (), texts)
-    assert found != pools(WordHash(), (), texts - 1)

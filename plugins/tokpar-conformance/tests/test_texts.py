@@ -16,15 +16,7 @@ from hypothesis.strategies import SearchStrategy
 from tests.conftest import drawn
 from tests.support.texts import (
     ALMOST_WHITESPACE,
-    WHITESPACE,
-    backwards,
     fibonacci_word,
-    fronts_of,
-    made_of,
-    nearly_repeated,
-    overlap_contents,
-    periodic,
-    runs_at_offsets,
     surrogate_texts,
     texts,
     thue_morse_word,
@@ -172,18 +164,6 @@ def test_drawn_texts_with_added_tokens_reach_each_place(place: str) -> None:
     assert any(map(ADDED_PLACES[place], with_added()))
 
 
-@pytest.mark.parametrize("space", WHITESPACE + ALMOST_WHITESPACE, ids=ascii)
-def test_drawn_texts_reach_every_whitespace(space: str) -> None:
-    assert any(space in text for text in plain() + with_added())
-
-
-def test_most_texts_are_short() -> None:
-    lengths = sorted(map(len, plain()))
-    assert lengths[EXAMPLES // 2] >= 20
-    assert lengths[EXAMPLES * 3 // 4] <= 400
-    assert lengths[-1] <= 2000
-
-
 def test_a_size_limit_is_kept() -> None:
     assert max(map(len, collected(drawn(EXAMPLES), max_size=50))) == 50
 
@@ -199,54 +179,9 @@ def test_surrogate_texts_cannot_be_written_as_utf8(text: str) -> None:
     assert len(text) <= 420
 
 
-def test_all_25_spaces_of_the_regex_class_are_listed() -> None:
-    regex = pytest.importorskip("regex")
-    listed = {chr(code) for code in range(0x3100) if regex.match(r"\s", chr(code))}
-    assert set(WHITESPACE) == listed - set("\x1c\x1d\x1e\x1f")
-    assert len(WHITESPACE) == 25
-
-
-def test_words_without_period_are_what_they_say() -> None:
-    assert fibonacci_word("a", "b", 13) == "abaababaabaab"
-    assert thue_morse_word("a", "b", 16) == "abbabaabbaababba"
-    assert overlap_contents(" x ", " x ") == " x x "
-    assert overlap_contents("<|end|>", "ab") == "<|end|>ab"
-
-
 def period(text: str) -> int:
     """The least n with text[n:] a beginning of it."""
     return next(n for n in range(1, len(text) + 1) if text.startswith(text[n:]))
-
-
-def test_periods_up_to_64_are_drawn() -> None:
-    found = drawn_from(periodic())
-    periods = {least for text in found if (least := period(text)) * 2 <= len(text)}
-    assert {1, 2, 3, 63, 64} <= periods
-    assert len(periods) > 40
-
-
-def test_runs_begin_at_offsets_of_0_to_70() -> None:
-    found = (re.search(r"([^abc ])\1{4}", text) for text in drawn_from(runs_at_offsets()))
-    starts = {match.start() for match in found if match}
-    assert min(starts) == 0
-    assert max(starts) > 60
-    assert len(starts) > 20
-
-
-def test_near_overlaps_differ_in_one_place() -> None:
-    assert nearly_repeated("abc", [(1, "x", False)]) == "abcaxc"
-    assert nearly_repeated("abc", [(1, "x", True), (0, "", False)]) == "abcaxbcbc"
-
-
-def test_texts_built_backwards_put_tokens_over_their_own_beginnings() -> None:
-    assert fronts_of(["the", "he"]) == {"e": ["th", "h"], "he": ["t"]}
-    assert backwards(fronts_of(["ab", "bc"]), "c", [0, 0]) == "abc"
-    assert backwards(fronts_of(["ab"]), "c", [0]) == "c"
-
-
-@given(made_of(["th", "he", "e "]))
-def test_texts_made_of_tokens_hold_them(text: str) -> None:
-    assert re.fullmatch("[the ]+", text)
 
 
 def test_a_failing_text_shrinks_to_its_fragment() -> None:

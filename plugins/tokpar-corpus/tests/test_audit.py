@@ -69,13 +69,6 @@ def test_samples_of_all_kinds_of_text_have_no_fault(name: str, tmp_path: Path) -
     assert report.of("ids").count == 0
 
 
-def test_added_tokens_inside_a_text_are_no_fault(tmp_path: Path) -> None:
-    of = kind("deepseek")
-    texts = ["<｜User｜>What is 1+1?<｜Assistant｜>2", "a <｜fim▁hole｜> b", "<｜▁pad▁｜>"]
-    path = write_numpy(tmp_path / "shard", of.documents(texts))
-    assert audit(path, of.adapter, eos="<｜end▁of▁sentence｜>")
-
-
 def test_both_ways_to_write_a_special_token_of_tiktoken_are_accepted(tmp_path: Path) -> None:
     of = kind("cl100k")
     encoding = of.adapter.encoding
@@ -104,13 +97,6 @@ def test_a_special_token_in_the_input_has_the_ids_of_the_callers_tokenizer(
     for name, ids, is_right in (("special", special, is_allowed), ("plain", plain, not is_allowed)):
         report = audit(write_numpy(tmp_path / name, [ids]), adapter, against=source)
         assert names_of(report) == ([] if is_right else ["changed"])
-
-
-def test_documents_of_the_unknown_token_are_no_fault(tmp_path: Path) -> None:
-    for name in ("bert", "unigram"):
-        of = kind(name)
-        rows = of.documents(["a ☃ b ☃☃ c", "☃", "the ☃end ☃ and ☃"])
-        assert audit(write_numpy(tmp_path / name, rows), of.adapter)
 
 
 def test_golden_shards_of_the_libraries_have_no_fault() -> None:
@@ -164,16 +150,6 @@ def test_bos_dropped_in_most_shards_is_found_by_the_shards_that_have_it(tmp_path
     assert names_of(report) == ["bos"]
     assert report.of("bos").count == len(TEXTS) - 4
     assert any("4 of 10 documents begin with 0" in note for note in report.notes)
-
-
-@pytest.mark.parametrize("name", ["deepseek", "cl100k", "llama"])
-def test_eos_dropped_in_one_shard_is_found(name: str, tmp_path: Path) -> None:
-    def drop(rows: Rows) -> None:
-        rows[4:8] = [ids[:-1] for ids in rows[4:8]]
-
-    report = planted(tmp_path, name, drop)
-    assert names_of(report) == ["eos"]
-    assert report.of("eos").by_shard == {str(tmp_path / "shard-1.bin"): 4}
 
 
 def test_bos_and_eos_that_stand_twice_are_found(tmp_path: Path) -> None:
@@ -245,19 +221,6 @@ def test_a_doubled_document_is_found(tmp_path: Path) -> None:
     [fault] = report.of("doubled").shown
     assert (fault.document, fault.found) == (2, "input row 2 a second time")
     assert any("1 documents have the ids of an earlier one" in note for note in report.notes)
-
-
-def test_a_missing_document_is_found(tmp_path: Path) -> None:
-    report = planted(tmp_path, "cl100k", lambda rows: rows.__delitem__(5))
-    assert names_of(report) == ["missing"]
-    assert "input row 5" in report.of("missing").shown[0].expected
-
-
-def test_a_document_of_another_text_is_found(tmp_path: Path) -> None:
-    report = planted(
-        tmp_path, "cl100k", lambda rows: rows.append(kind("cl100k").documents(["Other"])[0])
-    )
-    assert names_of(report) == ["extra"]
 
 
 def test_a_moved_document_is_found_unless_any_order_is_right(tmp_path: Path) -> None:
@@ -386,13 +349,6 @@ def test_data_shorter_or_longer_than_its_index_is_found(
     report = audit(path, of.adapter)
     assert names_of(report) == ["index"]
     assert found in report.of("index").shown[0].found
-
-
-def test_empty_documents_are_a_note(tmp_path: Path) -> None:
-    path = write_numpy(tmp_path / "shard", [[], *kind("cl100k").documents(TEXTS[:2]), []])
-    report = audit(path, kind("cl100k").adapter)
-    assert report
-    assert any("2 documents have no text" in note for note in report.notes)
 
 
 def test_packed_rows_are_joined_and_split_after_the_end_token(tmp_path: Path) -> None:

@@ -80,21 +80,6 @@ def test_a_nested_field_gives_its_documents_with_pyarrow_and_without(
         assert contents(tmp_path / f"{case}-arrow") == contents(tmp_path / f"{case}-lines"), rows
 
 
-def test_pyarrow_parses_rows_with_a_nested_field(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("pyarrow")
-    monkeypatch.setattr(
-        "tokpar_corpus.json_rows.RowReader._line_by_line", lambda *given: pytest.fail("slow")
-    )
-    source = tmp_path / "rows.jsonl"
-    rows = [{"data": {"text": text, "id": f"{k}"}} for k, text in enumerate(many(20))]
-    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    options = {"field": "data.text", "document_id": "data.id", "format": "parquet"}
-    manifest = build(source, tmp_path / "out", tokenizer="default", **options)
-    assert manifest.documents == len(rows)
-
-
 def write_table(path: Path, table: Any) -> Path:
     import pyarrow
     import pyarrow.parquet

@@ -279,14 +279,3 @@ def test_a_zst_of_each_window_up_to_two_gigabytes_is_read(tmp_path: Path) -> Non
         path.write_bytes(zst_frame(rows[0], window))
         with pytest.raises(FileFormatError, match=r"\.zst"):
             build(path, tmp_path / "larger", tokenizer="default")
-
-
-def test_a_zst_that_was_made_with_long_is_read(tmp_path: Path) -> None:
-    zstandard = pytest.importorskip("zstandard")
-    settings = zstandard.ZstdCompressionParameters(window_log=28, enable_ldm=True)
-    texts = many(30)
-    rows = b"".join(json.dumps({"text": text}).encode() + b"\n" for text in texts)
-    compressor = zstandard.ZstdCompressor(compression_params=settings).compressobj()
-    (tmp_path / "a.jsonl.zst").write_bytes(compressor.compress(rows) + compressor.flush())
-    build(tmp_path / "a.jsonl.zst", tmp_path / "out", tokenizer="default")
-    assert all_documents(tmp_path / "out") == own_ids(texts)

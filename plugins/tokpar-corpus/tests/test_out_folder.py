@@ -11,8 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tokpar_corpus import build
-from tokpar_corpus.inputs import find_inputs
-from tokpar_corpus.job import Request, prepare
 
 from tokpar.cli import main
 from tokpar.errors import OptionError
@@ -78,12 +76,3 @@ def test_a_journal_is_never_read_as_a_corpus(
     status = main([*command, "--tokenizer", "default", *["--lines"] * lines])
     assert status == 2
     assert str(journal) in capsys.readouterr().err
-
-
-def test_a_journal_that_a_build_writes_is_known(tmp_path: Path) -> None:
-    write_rows(tmp_path / "first" / "documents.jsonl", ["one two"])
-    job = prepare(Request([str(tmp_path / "first")], tmp_path / "out", "default"))
-    kept = tmp_path / "kept.jsonl"
-    kept.write_text(job.head.line(), encoding="utf-8")
-    with pytest.raises(OptionError, match="is the journal of a build, no corpus"):
-        find_inputs([str(kept)], lines=False)

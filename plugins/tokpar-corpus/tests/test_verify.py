@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -178,11 +177,6 @@ def test_a_corpus_of_a_folder_has_the_ids_and_the_loader_of_transformers(tmp_pat
     assert verify(folder, tokenizer=load_for_corpus(str(tokenizer), None, {}).adapter, sample=1)
 
 
-def test_the_end_of_a_document_is_that_of_the_tokenizers_object(tmp_path: Path) -> None:
-    own = llama_folder(tmp_path)[1]
-    assert load_for_corpus(own, None, {}).special_id("eod", None) == own.eos_token_id
-
-
 @pytest.mark.parametrize("made_of", ["file", "folder"])
 def test_verify_refuses_another_loader_than_that_of_the_build(
     made_of: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -202,26 +196,6 @@ def test_verify_refuses_another_loader_than_that_of_the_build(
         monkeypatch.setattr(named_tokenizers, "why_without_transformers", lambda: "not there")
         with pytest.raises(OptionError, match=r"is loaded by tokenizer\.json: verify where"):
             verify(folder)
-
-
-def test_verify_names_other_versions_of_the_loader(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tokenizer, _ = llama_folder(tmp_path)
-    folder, _ = built(tmp_path, tokenizer=str(tokenizer), eod_token=2)
-    monkeypatch.setattr(sys.modules["transformers"], "__version__", "5.0.1")
-    report = verify(folder, sample=1)
-    assert failed(report) == ["tokenizer"]
-    assert "transformers 5.0.1" in report.of("tokenizer").shown[0].found
-
-
-def test_a_manifest_from_before_loaders_were_written_is_read(tmp_path: Path) -> None:
-    folder, _ = built(tmp_path)
-    path = folder / MANIFEST_NAME
-    record = json.loads(path.read_text())
-    assert record["tokenizer"].pop("loader") is None
-    path.write_text(json.dumps(record))
-    assert verify(folder, sample=1)
 
 
 def test_a_changed_input_is_named(tmp_path: Path) -> None:
@@ -278,12 +252,3 @@ def test_stats_are_those_of_the_documents(tmp_path: Path) -> None:
     assert report.total.tokens_per_byte == report.total.tokens / report.total.text_bytes
     assert {each.sources for each in report.shards} == {(str(source),)}
     assert sum(each.documents for each in report.shards) == report.total.documents
-
-
-def test_stats_count_unknown_tokens(tmp_path: Path) -> None:
-    texts = ["☃ the end ☃", "the"]
-    folder, _ = built(tmp_path, texts, tokenizer=str(VOCAB / "bert_part.json"), append_eod=False)
-    report = stats(folder, str(VOCAB / "bert_part.json"))
-    assert report.total.unknown == 2
-    assert report.total.unknown_rate == 2 / report.total.tokens
-    assert stats(folder).total.unknown is None

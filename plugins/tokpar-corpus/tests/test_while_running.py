@@ -181,15 +181,6 @@ def test_a_dry_run_is_exact_when_its_sample_holds_all_documents(tmp_path: Path) 
     assert 0 <= built[2] - estimated[2] + 12 * empty <= EDGES  # they have no sequence
 
 
-def test_a_dry_run_of_more_than_its_sample_is_about_right(source: Path, tmp_path: Path) -> None:
-    """The documents are alike in all parts, the sample holds fewer than half of them."""
-    job = prepare(Request([str(source)], tmp_path / "out", "default", shard_size=12_000))
-    assert estimate(job).documents < 1500 / 2
-    estimated, built = dry_run(source, tmp_path / "out", shard_size=12_000)
-    for guess, real in zip(estimated, built, strict=True):
-        assert guess == pytest.approx(real, rel=0.1)
-
-
 def test_the_command_of_a_dry_run_prints_the_estimate_and_writes_nothing(
     source: Path, tmp_path: Path
 ) -> None:

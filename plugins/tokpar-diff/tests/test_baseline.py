@@ -100,19 +100,6 @@ def test_another_spelling_of_the_same_structure_is_no_difference(
     assert "spelled otherwise than in the baseline: normalizer" in printed.out
 
 
-def test_the_versions_of_both_sides_are_printed(written: Path, tmp_path: Path) -> None:
-    lines = written.read_text("utf-8").splitlines()
-    header = json.loads(lines[0])
-    header["versions"] = {"tokenizers": "0.19.1"}
-    written.write_text("\n".join([json.dumps(header), *lines[1:]]), "utf-8")
-    printed = run("diff", mutated(tmp_path), "--baseline", written)
-    assert "written with tokenizers 0.19.1" in printed.out
-    assert "now: " in printed.out
-    found = run("diff", mutated(tmp_path), "--baseline", written, "--json").json
-    assert found["versions"] == header["versions"]
-    assert found["versions_now"]["tokenizers"] != "0.19.1"
-
-
 def test_a_changed_row_is_found(written: Path, tmp_path: Path) -> None:
     lines = written.read_text("utf-8").splitlines()
     for number, line in enumerate(lines):
@@ -156,12 +143,6 @@ def test_a_broken_baseline_is_refused(tmp_path: Path, data: bytes, said: str) ->
     error = run("diff", "default", "--baseline", path).error
     assert said in error
     assert error.endswith("delete it to write it anew, or name another file")
-
-
-def test_half_a_baseline_is_refused(written: Path, tmp_path: Path) -> None:
-    data = written.read_bytes()
-    written.write_bytes(data[: len(data) // 2])
-    assert "no whole baseline" in run("diff", mutated(tmp_path), "--baseline", written).error
 
 
 def test_the_baseline_of_another_tokenizer_is_refused(written: Path) -> None:

@@ -64,23 +64,12 @@ def remove_entry(config: dict[str, Any]) -> None:
     del config["model"]["vocab"]["zzqqzz"]
 
 
-def make_entry(config: dict[str, Any]) -> None:
-    """As `put_entry`, and a merge that makes the entry's end of its beginning."""
-    put_entry(config)
-    config["model"]["merges"].append(["zzqq", "zz"])
-
-
 def test_a_renamed_copy_is_equal(tmp_path: Path) -> None:
     shutil.copy(DEFAULT, tmp_path / "other.json")
     printed = run("diff", DEFAULT, tmp_path / "other.json")
     assert printed.code == 0
     assert "equal: ids, ids without special tokens, offsets, decode" in printed.out
     assert "because the same in what tokenizers" in printed.out
-
-
-def test_one_object_twice_is_equal() -> None:
-    own = Tokenizer.from_file(str(VOCAB / "llama_style.json"))
-    assert compare.diff(own, own).answer == "equal"
 
 
 def test_an_object_that_does_otherwise_than_its_file_is_not_proved() -> None:
@@ -371,19 +360,6 @@ def test_a_corpus_shows_what_no_other_text_does(tmp_path: Path) -> None:
     assert found.differences[0].subject == "corpus"
     failing = compare.diff(one, two, corpus=["it will fail here"]).differences[0]
     assert (failing.text, failing.row_b) == ("fail", {"error": "ValueError: a word that fails"})
-
-
-def test_a_corpus_file_is_read(tmp_path: Path) -> None:
-    path = mutated(tmp_path)
-    late = mutated(tmp_path, exchange_merges(-1, -2), name="b.json")
-    rows = tmp_path / "rows.jsonl"
-    rows.write_text('{"body": "one"}\n{"body": "two"}\n', "utf-8")
-    counts = [
-        run("diff", path, late, *words, "--json").json["texts_count"]
-        for words in ((), ("--corpus", rows, "--field", "body"))
-    ]
-    assert counts[1] - counts[0] == 2
-    assert "No such file" in run("diff", path, late, "--corpus", tmp_path / "no.txt").error
 
 
 def test_what_is_no_tokenizer_is_refused(tmp_path: Path) -> None:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import subprocess
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -15,21 +11,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tiktoken
-from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 from tokpar_engines import compared_texts, comparison
-from tokpar_engines.agreement import FileTexts, release, require_agreement
-from tokpar_engines.compared_texts import CODE_POINTS, contraction_texts, is_assigned, short_texts
-from tokpar_engines.drawn_texts import drawn_texts
+from tokpar_engines.agreement import require_agreement
+from tokpar_engines.compared_texts import short_texts
 from tokpar_engines.engine import certified_slices
-from tokpar_engines.engine_files import JsonFile
-from tokpar_engines.probing import make_probing_file, meetings
 
 import tokpar
 from tests.conftest import cases
 from tokpar.arrays import IdArray
 from tokpar.errors import EngineError
 from tokpar.interfaces import TokenizerAdapter, facts_of
-from tokpar.patterns.shipped_patterns import GPT2, O200K, QWEN2
+from tokpar.patterns.shipped_patterns import O200K, QWEN2
 from tokpar.types import AddedToken, Facts, Rows
 
 ADDED = "<|odd|>"
@@ -186,40 +178,6 @@ def test_an_engine_that_folds_no_letters_but_those_of_ascii_is_found(
 
 
 @dataclass(frozen=True)
-class Unlisted:
-    """One id per code point; the facts list no tokens. Id 5 decodes to a token of no text."""
-
-    name: str = "unlisted"
-
-    def encode(self, text: str) -> IdArray:
-        return np.array([ord(one) for one in text], dtype=np.uint32)
-
-    def decode(self, ids: Sequence[int]) -> str:
-        return "".join("unseen" if id_ == 5 else chr(id_) for id_ in ids)
-
-
-@pytest.mark.parametrize(
-    ("tokenizer", "token"), [(Points(), "xy"), (Unlisted(), "unseen")], ids=lambda one: str(one)
-)
-def test_every_token_stands_beside_other_tokens_of_the_vocabulary(
-    tokenizer: TokenizerAdapter, token: str
-) -> None:
-    """Whether the tokenizer lists its vocabulary or only decodes ids."""
-    assert any(token in text for text in short_texts(tokenizer))
-
-
-def test_contractions_stand_behind_every_token_with_an_apostrophe_in_both_cases() -> None:
-    texts = "".join(contraction_texts(frozenset({"don't", "l\u2019a", "\u017fich"})))
-    for start in ("don'", "DON'", "l\u2019", "L\u2019", "1'", "'"):
-        for ending in ("s", "S", "re", "RE", "\u017f", "\u212a"):
-            assert f"{start}{ending}\n" in texts
-    assert "x'\u017fich\n" in texts
-    assert {"\u017f", "\u212a"} == {
-        one for one in map(chr, range(128, 0x110000)) if re.fullmatch("(?i:[a-z])", one)
-    } - {"\u0130", "\u0131"}  # Python's own; what folds, by Unicode, to no single letter of ASCII
-
-
-@dataclass(frozen=True)
 class Divides:
     """The bundled tokenizer; leaves out the last id of texts of more than `most` code points, as a
     fault at the seam of an engine that divides long texts would."""
@@ -268,17 +226,6 @@ def test_slices_have_alone_the_ids_of_the_whole_or_there_is_one() -> None:
     assert certified_slices(Points(), text) == [text], "nothing is proved about it"
 
 
-def test_a_dummy_prefix_makes_no_slices() -> None:
-    own = Tokenizer(models.BPE({"\u2581": 0, "a": 1, "<unk>": 2}, [], unk_token="<unk>"))
-    own.normalizer = normalizers.Sequence(
-        [normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")]
-    )
-    text = "a " * 20_000
-    tokenizer = tokpar.load(own)
-    assert tokpar.encode(text, tokenizer, workers=2).seams, "cut, with what is absorbed"
-    assert certified_slices(tokenizer, text) == [text]
-
-
 def test_the_error_has_the_ids_around_the_first_that_differs() -> None:
     with pytest.raises(EngineError) as error:
         agreement(Points(only("q", "p")))
@@ -311,90 +258,7 @@ def test_finished_ids_are_compared_too() -> None:
         agreement(Finished(digits=True), Finished, key="other")
 
 
-def test_code_points_that_are_not_assigned_are_counted() -> None:
-    one, two = "\u0378", "\U0003fff0"  # a hole in the block of Greek; not a character of any plane
-    said = "but not for 1 code point that Unicode 13 lacks"
-    assert agreement(Points(only(one))).endswith(f" texts, {said}")
-
-    def changes(text: str) -> str:
-        return text.replace(one, "").replace(two, "")
-
-    assert "not for 2 code points that Unicode 13 lacks" in agreement(Points(changes), key="two")
-
-
 # ------------------------------------------------------------------------------- what a file says
-
-
-def split_by(path: Path, pattern: str, merges: list[tuple[str, str]]) -> JsonFile:
-    """A file of byte-level BPE behind a Split, with these merges."""
-    byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    merged = [left + right for left, right in merges]
-    vocab = {token: k for k, token in enumerate([*sorted(byte_level.alphabet()), *merged])}
-    tokenizer = Tokenizer(models.BPE(vocab, merges))
-    split = pre_tokenizers.Split(Regex(pattern), "isolated")
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([split, byte_level])
-    tokenizer.save(str(path))
-    return JsonFile(path)
-
-
-def test_texts_are_drawn_from_the_pattern_and_the_added_tokens_of_a_file() -> None:
-    added = [AddedToken("\x0c", 1), AddedToken("<s>", 2, lstrip=True), AddedToken("", 3)]
-    texts = set(drawn_texts([GPT2, r"\p{N}{1,3}|[\u4e00-\u9fa5]+"], added))
-    assert len(texts) < 40_000
-    for text in ("  \u180e", "\n\n\u180e", "a'll", "A'LL", "a'\u017f", "\u180e've", "1111a"):
-        assert text in texts
-    assert {"\u9fa5\u9fa6", "\x0c<s>", "aa<s>aaa", " <s> "} <= texts
-    assert drawn_texts([], []) == drawn_texts([], [])
-
-
-def test_an_edge_shows_if_some_token_lies_across_it(tmp_path: Path) -> None:
-    """As for fastokens 0.3.5, which takes U+180E for white space: "  " or " " is a pre-token."""
-    other = GPT2.replace(r"\s", r"[\s\u180e]").replace(r"[^[\s\u180e]", r"[^\s\u180e")
-    texts = [text for text in drawn_texts([GPT2], []) if "\u180e" in text and len(text) < 6]
-    ids = {}
-    for k, merges in enumerate([[("\u0120", "\u0120")], [("a", "b")]]):
-        for pattern in (GPT2, other):
-            file = split_by(tmp_path / "tokenizer.json", pattern, merges)
-            probe = make_probing_file(file, texts, tmp_path)
-            assert probe is not None
-            ids[k, pattern] = [probe.own.encode(text).tolist() for text in texts]
-    differ = [
-        text
-        for text, *two in zip(texts, ids[0, GPT2], ids[0, other], strict=True)
-        if two[0] != two[1]
-    ]
-    assert "  \u180e" in differ
-    assert ids[1, GPT2] == ids[1, other], "no token has a space and another character"
-
-
-def test_where_an_engine_divides_is_compared_whatever_the_vocabulary_has() -> None:
-    odd = Points(only("  \u180e"))
-    odd_texts = FileTexts(lambda: ["a", "  \u180e"], lambda texts: (odd, Points()))
-    with pytest.raises(EngineError, match=r"with the stages of this file (.|\n)*'  \\u180e'"):
-        agree(odd_texts)
-    whole = FileTexts(lambda: ["a", "  \u180e"], lambda texts: None)
-    assert agree(whole).startswith("same ids")
-    with pytest.raises(EngineError, match=r"text +'\\u0378\\u0378\\u0378' \(3 code"):
-        agree(FileTexts(lambda: ["\u0378" * 3], lambda texts: None), Points(only("\u0378" * 3)))
-
-
-def test_meetings_are_what_tokens_have_of_two_characters() -> None:
-    assert meetings([b"ab", b"\xa9a\xc3", "é".encode(), b"x"]) == {
-        (b"a", b"b"),
-        (b"\xa9", b"a"),
-        (b"a", b"\xc3"),
-    }
-
-
-def agree(file_texts: FileTexts, adapter: TokenizerAdapter | None = None) -> str:
-    return require_agreement(
-        adapter or Points(),
-        Points,
-        key=[repr(file_texts)],
-        engine="e",
-        library="l",
-        file_texts=file_texts,
-    )
 
 
 # ------------------------------------------------------------------------------- what is kept
@@ -435,55 +299,8 @@ def test_a_corrupt_answer_is_as_none_and_is_replaced(cache: Path, content: bytes
     assert [each.name for each in cache.iterdir()] == [file.name]
 
 
-def test_a_kept_answer_holds_what_it_is_about(cache: Path) -> None:
-    agreement(Points(only("\u0378")))
-    [file] = cache.iterdir()
-    kept = json.loads(file.read_text(encoding="utf-8"))
-    assert kept["key"] == file.stem
-    assert kept["found"].keys() == {"texts", "apart"}
-    assert kept["found"]["apart"] == 1
-
-
 def test_a_difference_is_not_kept(cache: Path) -> None:
     for _ in range(2):
         with pytest.raises(EngineError):
             agreement(Points(only("a")))
     assert not cache.exists()
-
-
-def test_a_directory_that_cannot_be_written_is_no_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "file").write_text("in the way")
-    monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path / "file"))
-    assert agreement(Points()) == agreement(Points())
-    assert (tmp_path / "file").read_text() == "in the way"
-
-
-def test_an_empty_variable_keeps_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("TOKPAR_CACHE", "")
-    agreement(Points())
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_release_is_a_name_and_a_version() -> None:
-    assert re.fullmatch(r"numpy \d+\.\d+.*", release("numpy"))
-    assert release("no-such-package") == "no-such-package (version unknown)"
-
-
-def test_hypothesis_is_imported_for_a_comparison_only() -> None:
-    code = (
-        "import sys, tokpar, tokpar_engines; from tokpar_engines.engine import require_agreement; "
-        "print('hypothesis' in sys.modules, 'tokpar_engines.comparison' in sys.modules)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ
-    )
-    assert done.stdout == "False False\n"
-
-
-def test_what_is_assigned_is_the_same_in_every_python() -> None:
-    assert sum(map(is_assigned, map(chr, CODE_POINTS))) == 143924
-    assert all(map(is_assigned, "a中😀\u180e\0"))
-    assert not any(map(is_assigned, "\u0378\u08ce\U0001fae0\ufdd0"))

@@ -12,7 +12,6 @@ import pytest
 from engine_hunt import ENGINES, hunt, main
 
 import tokpar
-from tests.support.engine_files_drawn import drawn_file
 from tokpar.registry import registry
 
 
@@ -52,10 +51,3 @@ def test_a_file_that_is_accepted_wrongly_is_named_with_the_smallest_text(
     assert "300 texts compared" in told
     assert told.rstrip().endswith(": '1'")
     assert os.environ["TOKPAR_CACHE"] == ""
-
-
-def test_the_same_numbers_draw_the_same_file(tmp_path: Path) -> None:
-    one = drawn_file(3, 1, tmp_path)
-    data = one.path.read_bytes()
-    assert drawn_file(3, 1, tmp_path) == one
-    assert one.path.read_bytes() == data

@@ -14,7 +14,7 @@ from tokpar_conformance import ConformanceError, check_tokenizer
 from tokpar_conformance.checks import outcome
 
 from tests.conftest import cases, drawn
-from tests.support.engines import ENGINES, MODELS, VOCABULARIES, Ranks, reference
+from tests.support.engines import ENGINES, MODELS, VOCABULARIES, reference
 from tests.support.paths import ROOT
 from tokpar.interfaces import TokenizerAdapter
 
@@ -22,7 +22,6 @@ SAME, KNOWN = drawn(200), max(400, drawn(1000))
 """Texts drawn for an engine that conforms, and for each of the differences known before."""
 PAGE = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
 KNOWN_BEFORE = [("gigatoken", "bundled, `single_word`"), ("sentencepiece", "unigram, `identity`")]
-CODE = re.compile(r"^    # (\w+) (\S+?)(?:, .*)?\n(?:(?:    .*)?\n)+", re.MULTILINE)
 
 
 class Cell(NamedTuple):
@@ -31,14 +30,6 @@ class Cell(NamedTuple):
     vocabulary: str
     engine: str
     said: str
-
-
-class Example(NamedTuple):
-    """An indented block that begins with a comment: the package, its version."""
-
-    package: str
-    version: str
-    code: str
 
 
 def tables() -> Iterator[list[list[str]]]:
@@ -59,10 +50,6 @@ CELLS = [
     for engine, said in zip(heading[1:], row[1:], strict=True)
 ]
 ALIKE = [cell for cell in CELLS if cell.said == "same"]
-CODE_EXAMPLES = [
-    Example(match[1], match[2], re.sub(r"^    ", "", match[0], flags=re.MULTILINE))
-    for match in CODE.finditer(PAGE)
-]
 
 
 def why_left_out(package: str) -> str:
@@ -149,29 +136,3 @@ def test_what_an_engine_refuses_by_the_page_is_refused(cell: Cell) -> None:
     loaded = pair(cell)
     assert isinstance(loaded, Exception), "it loads now: docs/findings.md is wrong"
     assert cell.said.removeprefix("refuses: ").strip("`") in str(loaded)
-
-
-@pytest.mark.parametrize("package", PACKAGES)
-def test_the_examples_of_the_page_run(package: str) -> None:
-    examples = [example for example in CODE_EXAMPLES if example.package == package]
-    assert {example.version for example in examples} == {PACKAGES[package]}
-    if why := why_left_out(package):
-        pytest.skip(why)
-    for example in examples:
-        exec(compile(example.code, "findings.md", "exec"), {"__name__": "__main__"})
-
-
-def test_the_page_tells_of_every_engine_vocabulary_and_model() -> None:
-    assert [*VERSIONS] == [*ENGINES, "sentencepiece"]
-    assert {example.package for example in CODE_EXAMPLES} == {*PACKAGES}
-    by_engine = {e: [c.vocabulary for c in CELLS if c.engine == e] for e in VERSIONS}
-    assert all(by_engine[engine] == [*VOCABULARIES] for engine in ENGINES)
-    assert by_engine["sentencepiece"] == [*MODELS]
-
-
-def test_a_cell_says_same_differs_refuses_or_that_the_engine_reads_no_such_file() -> None:
-    for cell in CELLS:
-        if cell.said == "-":
-            assert isinstance(VOCABULARIES[cell.vocabulary](), Ranks)
-        else:
-            assert re.fullmatch(r"same|(differs|refuses): `.+`", cell.said), cell

@@ -6,8 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-import tiktoken
-from tokpar_explain.trace import trace
 
 from tests.support.cli_runs import run
 from tests.support.paths import ROOT, VOCAB
@@ -52,38 +50,6 @@ def test_it_says_the_cuts_that_encode_says(
     assert cuts(explained) == cuts(run("encode", *arguments, "--no-ids").err)
 
 
-@pytest.mark.parametrize("text", ["short", "b" * 20001 + "\u2e43"])
-def test_it_says_why_nothing_is_cut_as_plan_does(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "text.txt"
-    path.write_text(text, encoding="utf-8")
-    planned, _, control = run("plan", path).out.rstrip("\n").rpartition("\n")
-    assert cuts(run("explain", path).out) == cuts(planned)
-    assert control.startswith("control tokens: 1; ")
-
-
-def test_it_takes_a_row_of_a_file(tmp_path: Path) -> None:
-    path, one = tmp_path / "a.jsonl", tmp_path / "one.txt"
-    path.write_text('{"text": "one two"}\n{"text": "three"}\n', encoding="utf-8")
-    one.write_text("one two", encoding="utf-8")
-    explained = run("explain", path, "--row", "1").out
-    assert explained.replace(f"{path}:1", str(one)) == run("explain", one).out
-    assert run("explain", path).error == f"{path} has more than one text: choose one with --row N"
-
-
-def test_it_takes_two_parts_for_a_strategy(tmp_path: Path) -> None:
-    arguments = ("--strategy", "lopt+certified", "--chunk-chars", "500", "--option", "min_match=2")
-    printed = run("explain", ROOT / "LICENSE", *arguments, "--html", tmp_path / "page.html")
-    assert printed.code == 0
-    assert printed.out
-
-
-def test_an_approximate_strategy_is_allowed_as_in_a_shell() -> None:
-    paper = ("--option", "acceptance=paper", "--strategy", "lopt")
-    error = run("explain", "-", *paper, stdin=b"a b").error
-    assert error.endswith("or --allow-approximate")
-    assert "allow_approximate" not in error
-
-
 @pytest.mark.parametrize("color", ["auto", "always"])
 @pytest.mark.parametrize("width", [50, 80, 120])
 def test_what_it_prints_fits_the_terminal(
@@ -102,14 +68,3 @@ def test_no_control_of_a_terminal_in_the_name_of_a_file_reaches_the_screen(tmp_p
     printed = run("explain", path)
     assert "\x1b" not in printed.out + printed.err
     assert "a\\x1b[31mb.txt" in printed.out
-
-
-@pytest.mark.parametrize("strategy", ["auto", "cut", "serial"])
-@pytest.mark.parametrize("around", ["", "one two three " * 40])
-def test_a_refused_special_token_is_refused(strategy: str, around: str) -> None:
-    ranks = {bytes([byte]): byte for byte in range(256)}
-    refusing = tiktoken.Encoding(
-        "refusing", pat_str=r"\S+|\s+", mergeable_ranks=ranks, special_tokens={"<| a b c|>": 256}
-    )
-    with pytest.raises(ValueError, match="disallowed special token"):
-        trace(f"{around}<| a b c|>{around}", refusing, strategy=strategy)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tokpar_explain import edit
-from tokpar_explain.edit import bar, lines, make_edit
+from tokpar_explain.edit import make_edit
 
 import tokpar
 from tests.support.cli_runs import run
@@ -42,21 +42,6 @@ def test_the_changed_ids_make_the_new_ones_of_the_old_ones(name: str) -> None:
     assert old[: made.first] + new[made.first : made.last] + rest == new
     assert new == list(map(int, adapter.encode(AFTER)))
     assert made.equal
-
-
-def test_the_bar_shows_where_text_is_encoded_again() -> None:
-    session = tokpar.Encoder().session(BEFORE)
-    patch = session.update(AFTER)
-    drawn = bar(make_edit(BEFORE, AFTER, tokpar.load("default")))
-    assert drawn.startswith("▒")
-    assert drawn.endswith("█")
-    assert drawn.count("▒") == -(-patch.stop * len(drawn) // len(AFTER))
-
-
-def test_an_edit_that_changes_nothing_has_no_ids_in_its_patch() -> None:
-    made = make_edit(BEFORE, BEFORE, tokpar.load("default"))
-    assert (made.first, made.last, made.removed) == (len(made.new), len(made.new), 0)
-    assert any(line.endswith("⟦⟧") for line in lines(made))
 
 
 def test_ids_that_are_not_the_serial_ones_are_said_to_be_wrong(

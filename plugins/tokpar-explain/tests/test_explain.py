@@ -21,13 +21,11 @@ from tokpar_explain.rows import (
     THEOREMS,
     UNCERTIFIED_SENTENCE,
     Row,
-    proof_page,
     rule_sentence,
     show_text,
-    theorem_sentence,
 )
 from tokpar_explain.seam import explain_seam
-from tokpar_explain.trace import differences, trace
+from tokpar_explain.trace import trace
 
 import tokpar
 from tests.support.bare import Bare
@@ -37,7 +35,6 @@ from tests.support.paths import ROOT, VOCAB
 from tests.support.patterns_of_users import IN_TWOS, by_regex
 from tests.support.seams import every_lossless, part, serial
 from tokpar.cli import main
-from tokpar.types import Seam, Theorem
 
 PROSE = "The cat sat. A dog ran, and they met at the gate; nobody saw more of it than I did. "
 RUN = "thequickbrownfoxjumpsoverthelazydogandrunsawayfromallofthemtoday"
@@ -105,15 +102,6 @@ def test_the_rows_of_one_seam_are_those_of_the_two_chunks() -> None:
     assert "".join(stretch.text for stretch in seam.before + seam.after) == show_text(
         PROSE[seam.position - 12 : seam.position + 12]
     )
-
-
-def test_lines_and_columns_count_from_one() -> None:
-    traced = trace("a b\nc d\n\ne f", tokpar.load(), strategy="cut", chunk_chars=1)
-    places = {seam.position: traced.place(seam.position) for seam in traced.seams}
-    assert places[5] == (2, 2)
-    assert traced.place(0) == (1, 1)
-    assert traced.place(8) == (3, 1)
-    assert traced.place(11) == (4, 3)
 
 
 def test_every_kind_of_seam_is_explained() -> None:
@@ -184,37 +172,6 @@ def test_certified_seams_of_a_tokenizer_that_lies_do_not_hide_wrong_ids() -> Non
     assert traced.encoding.lossless
     assert (traced.equal, traced.ok) == (False, False)
     assert explain_seam(traced, traced.ordered()[0]).differs
-
-
-def test_a_text_that_is_not_split_has_no_seam_and_a_reason() -> None:
-    short = trace("a b")
-    assert (short.ok, len(short.seams), short.ordered()) == (True, 0, [])
-    assert "chunk size" in short.encoding.report.why
-    assert trace(PROSE, strategy="serial").ok
-    surrogate = trace("a \ud800 b" * 9, plain(part("cl100k_part")), strategy="cut", chunk_chars=3)
-    assert len(surrogate.seams) == 0
-    assert "surrogate" in surrogate.encoding.report.why
-
-
-def test_explain_refuses_what_encode_refuses() -> None:
-    with pytest.raises(tokpar.LossyError):
-        trace(PROSE, strategy="delimiter")
-    with pytest.raises(tokpar.OptionError, match="chunk_chars"):
-        trace(PROSE, strategy="cut", chunk=3)
-    with pytest.raises(tokpar.UnknownNameError):
-        trace(PROSE, strategy="cuts")
-
-
-@pytest.mark.parametrize("engine", ["huggingface", "pure"])
-def test_engines_of_one_file_tell_the_same_story(engine: str) -> None:
-    file = str(VOCAB / "deepseek_part.json")
-    adapter = tokpar.load(file, engine=engine, add_special_tokens=False)
-    traced = trace(PROSE * 2, adapter, strategy="blocks", chunk_chars=40)
-    first = explain_seam(traced, 0, 20)
-    other = explain_seam(
-        trace(PROSE * 2, plain(part("deepseek_part")), strategy="blocks", chunk_chars=40), 0, 20
-    )
-    assert first == other
 
 
 def test_without_places_the_ids_are_shown_and_the_reason() -> None:
@@ -312,41 +269,6 @@ def test_a_failing_method_shows_the_tokens_that_differ(
     assert difference.words.startswith(f"Code points {difference.start:,} to {difference.stop:,}: ")
 
 
-def test_the_midpoint_filter_loses_a_digit_and_it_says_which() -> None:
-    """Both chunks are out of phase by one: 198-201 is the last kept on the left, 202 the first."""
-    options = {"acceptance": "paper", "chunk_chars": 200, "overlap_chars": 128}
-    traced = trace(
-        "1" * 400,
-        plain(part("cl100k_part")),
-        strategy="blocks",
-        allow_approximate=True,
-        **options,
-    )
-    seam = explain_seam(traced, 0)
-    assert "The text of code points 201 to 202 is lost: no token that was kept covers it." in (
-        seam.words
-    )
-    assert [token.start for token in seam.left_row.tokens if token.kept][-1] == 198
-    assert next(token.start for token in seam.right_row.tokens if token.kept) == 202
-    assert seam.matched == 0
-
-
-def test_text_that_is_there_twice_is_named() -> None:
-    traced = trace(
-        "ha " * 60,
-        plain(part("cl100k_part")),
-        strategy="overlap",
-        chunk_chars=80,
-        overlap_chars=20,
-        allow_approximate=True,
-    )
-    said = [words for n in traced.ordered() for words in explain_seam(traced, n).words]
-    assert (
-        "The text of code points 160 to 180 is there twice: both chunks' tokens for it"
-        in " ".join(said)
-    )
-
-
 # properties
 
 
@@ -408,56 +330,7 @@ def assert_kept_makes_the_result(traced: Any) -> None:
 rows = st.lists(st.tuples(st.integers(1, 3), st.integers(0, 2)), max_size=12)
 
 
-def located(row: list[tuple[int, int]]) -> Any:
-    """Ids and spans of tokens of these lengths, one behind the other."""
-    stops = np.cumsum([length for length, _ in row], dtype=np.int64)
-    starts = stops - np.array([length for length, _ in row], dtype=np.int64)
-    ids = np.array([id_ for _, id_ in row], dtype=np.uint32)
-    return ids, np.stack([starts, stops], axis=1).reshape(-1, 2)
-
-
-@given(joined=rows, whole=rows, places=st.booleans())
-def test_differences_are_apart_and_mend(
-    joined: list[tuple[int, int]], whole: list[tuple[int, int]], places: bool
-) -> None:
-    one, other = located(joined), located(whole)
-    assume(places or one[0].tolist() != other[0].tolist())
-    if not places:
-        one, other = (one[0], None), (other[0], None)
-    found = differences(one, other, [(0, 0)], exact=True)
-    mended, last = [], 0
-    for each in found:
-        assert last <= each.first
-        mended += [*one[0][last : each.first], *other[0][each.other_first : each.other_last]]
-        last = each.last
-    assert [*mended, *one[0][last:]] == list(other[0])
-
-
-def test_a_difference_is_laid_to_the_seams_inside_or_to_the_nearest() -> None:
-    one, other = located([(1, 0)] * 9), located([(1, 0)] * 4 + [(1, 1)] + [(1, 0)] * 4)
-    for places, seams in (([1, 7], (1,)), ([4, 5, 8], (0, 1)), ([2, 8], (0,)), ([8], (0,))):
-        (found,) = differences(one, other, [(place, place) for place in places], exact=True)
-        assert (found.start, found.stop, found.seams) == (4, 5, seams)
-
-
 # words
-
-
-def test_every_rule_theorem_and_claim_has_its_sentence_and_page() -> None:
-    assert THEOREMS.keys() == {*Theorem}
-    for theorem in THEOREMS:
-        page = proof_page(Seam(1, "PAIR", theorem), "cut")
-        assert (ROOT / "proofs" / page).is_file()
-        assert theorem_sentence(Seam(1, "PAIR", theorem))
-    for record in tokpar.strategies():
-        approximate = not record.lossless or any("acceptance" in each for each in record.options)
-        if record.owner == "tokpar" and approximate:
-            assert (ROOT / "proofs" / CLAIMS[record.name][1]).is_file()
-    plugged = Seam(1, None, "")
-    assert (rule_sentence(plugged, "mine"), proof_page(plugged, "mine")) == (
-        UNCERTIFIED_SENTENCE,
-        "",
-    )
 
 
 def test_text_is_shown_on_one_line_without_what_a_terminal_obeys() -> None:
@@ -467,21 +340,6 @@ def test_text_is_shown_on_one_line_without_what_a_terminal_obeys() -> None:
     assert show_text("\u0301e\u0301") == "\\u0301e\u0301"
     assert show_text("中文 😀") == "中文␣😀"
     assert show_text(b"\xe4\xb8".decode("utf-8", "surrogateescape")) == "\\xe4\\xb8"
-
-
-@given(text=st.text())
-def test_what_is_shown_can_be_printed_and_read_back(text: str) -> None:
-    seen = show_text(text)
-    assert all(char.isprintable() for char in seen)
-    assert " " not in seen
-    escape = r"\\(?:x(..)|u(....)|U(.{8})|(.))"
-    names_of = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
-
-    def char_of(match: re.Match[str]) -> str:
-        digits = match[1] or match[2] or match[3]
-        return chr(int(digits, 16)) if digits else names_of[match[4]]
-
-    assert re.sub(escape, char_of, seen.replace("␣", " ")) == text
 
 
 # the command line
@@ -532,14 +390,6 @@ def test_differing_ids_end_with_1_and_are_shown(run: Run) -> None:
     assert "code points 201 to 202 is lost" in out
 
 
-def test_an_uncertified_seam_ends_with_1_even_if_the_ids_are_right(run: Run) -> None:
-    options = ("--strategy", "delimiter", "--option", "delimiter=.", "--allow-approximate")
-    code, out, _ = run("--text", "see it and f(x).. now", "--chunk-chars", 15, *options)
-    assert "are the serial ones" in out
-    assert "no rule, ids equal" in out
-    assert code == 1
-
-
 def test_differing_seams_come_first(run: Run) -> None:
     text = PROSE * 4 + " " * 40 + PROSE * 4
     options = ("--strategy", "delimiter", "--chunk-chars", 12, "--allow-approximate")
@@ -552,23 +402,6 @@ def test_differing_seams_come_first(run: Run) -> None:
     assert got["differing"]
     assert [seam["number"] for seam in got["seams"]] == list(range(got["seams_count"]))
     assert [seam["number"] for seam in got["seams"] if seam["differs"]] == got["differing"]
-
-
-def test_one_seam_can_be_asked_for(run: Run) -> None:
-    code, out, _ = run("--text", PROSE * 3, "--chunk-chars", 30, "--seam", 5)
-    assert code == 0
-    assert "seam 5 at" in out
-    assert "seam 0" not in out
-    assert "more (" not in out
-    code, out, err = run("--text", PROSE * 3, "--chunk-chars", 30, "--seam", 7)
-    assert (code, out) == (2, "")
-    assert "there are 7 seams, numbered 0 to 6" in err
-    assert "there are 0 seams" in run("--text", "a", "--seam", 0)[2]
-
-
-def test_all_seams_can_be_shown(run: Run) -> None:
-    out = run("--text", PROSE * 3, "--chunk-chars", 30, "--all")[1]
-    assert [int(n) for n in re.findall(r"^seam (\d+) at", out, re.MULTILINE)] == list(range(7))
 
 
 def test_json_holds_all_of_it(run: Run) -> None:
@@ -587,15 +420,6 @@ def test_json_holds_all_of_it(run: Run) -> None:
     assert json.loads(out)["seams"][0]["witness"]["right"] == "space"
 
 
-def test_text_comes_from_files_and_standard_input_too(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_text(PROSE * 2, encoding="utf-8")
-    assert run(path, "--chunk-chars", 30)[1].startswith(f"{path}: ")
-    assert run("-", "--chunk-chars", 30, stdin=PROSE.encode())[1].startswith("-: ")
-    assert "one text, got 2" in run(path, path)[2]
-    assert "not both" in run(path, "--text", "a")[2]
-
-
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -612,25 +436,6 @@ def test_what_cannot_be_used_is_an_error(run: Run, arguments: tuple[str, ...], s
     assert (code, out) == (2, "")
     assert err.startswith("tokpar: error: ")
     assert says in err
-
-
-def test_colour_is_only_where_it_is_wanted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = ("--text", PROSE * 2, "--chunk-chars", 30)
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setenv("TERM", "xterm")
-    plain_out = run(*text)[1]
-    assert "\x1b" not in plain_out
-    coloured = run(*text, "--color", "always")[1]
-    assert "\x1b[" in coloured
-    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain_out
-    assert "\x1b" not in run(*text, "--color", "never")[1]
-    monkeypatch.setattr("tokpar_explain.command.sys.stdout.isatty", lambda: True, raising=False)
-    assert "\x1b[" in run(*text)[1]
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b" not in run(*text)[1]
-    monkeypatch.delenv("NO_COLOR")
-    monkeypatch.setenv("TERM", "dumb")
-    assert "\x1b" not in run(*text)[1]
 
 
 def test_a_hostile_text_does_not_reach_the_terminal(run: Run) -> None:
@@ -681,13 +486,3 @@ def test_hostile_text_and_names_cannot_leave_their_place_in_the_page() -> None:
     assert "<img" not in page
     assert "<b>" not in page
     assert "alert" in json.dumps(data_of(page))
-
-
-def test_many_seams_are_listed_and_the_worst_detailed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tokpar_explain.page.MOST_DETAILED", 5)
-    text = PROSE * 4 + " " * 40 + PROSE * 4
-    traced = trace(text, strategy="delimiter", chunk_chars=12, allow_approximate=True)
-    data = data_of(page_of(text, strategy="delimiter", chunk_chars=12, allow_approximate=True))
-    assert len(data["seams"]) == len(traced.seams) > 5
-    assert {int(n) for n in data["details"]} == set(traced.ordered()[:5])
-    assert set(traced.differing) <= {int(n) for n in data["details"]}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import time
@@ -232,43 +231,6 @@ def test_the_keyboard_alone_is_enough(opened: Opened) -> None:
     assert shown.js("return document.activeElement.dataset.seam") == "2"
 
 
-def test_the_fragment_chooses_and_a_wrong_one_does_no_harm(opened: Opened) -> None:
-    traced = good()
-    shown = opened(traced)
-    assert shown.open("#seam-4").seam() == 4
-    shown.js("location.hash = 'seam-6'")
-    assert shown.seam() == 6
-    for wrong in ("#seam-999999", "#seam--1", "#<img src=x>", "#"):
-        assert shown.open(wrong).seam() == traced.ordered()[0]
-
-
-def test_the_bar_has_a_mark_of_its_kind_for_every_seam(opened: Opened) -> None:
-    text = PROSE + "x\n \n then" * 4 + PROSE + "a" + " " * 60 + PROSE
-    traced = trace(text, strategy="delimiter", chunk_chars=15, allow_approximate=True)
-    ranks = [traced.rank(n) for n in range(len(traced.seams))]
-    assert set(ranks) == {0, 1, 2}
-    shown = opened(traced).open()
-    for rank, (kind, end) in enumerate(
-        (("differing", "Z"), ("uncertified", "V40"), ("certified", "V32"))
-    ):
-        marks = shown.one(f"#bar path.{kind}").get_attribute("d")
-        assert marks.count(end) == ranks.count(rank), kind
-
-
-def test_the_list_can_be_filtered(opened: Opened) -> None:
-    from selenium.webdriver.support.select import Select
-
-    text = PROSE * 3 + "a" + " " * 60 + PROSE * 3
-    traced = trace(text, strategy="delimiter", chunk_chars=15, allow_approximate=True)
-    shown = opened(traced).open()
-    choices = {each.text: each for each in Select(shown.one("#filter")).options}
-    worst = [n for n in range(len(traced.seams)) if traced.rank(n) == 0]
-    assert f"ids differ ({len(worst)})" in choices
-    choices[f"ids differ ({len(worst)})"].click()
-    assert [int(each.get_attribute("data-seam")) for each in shown.all("#list button")] == worst
-    assert all("differs" in each.text for each in shown.all("#list button"))
-
-
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("what", [good, bad])
@@ -279,68 +241,6 @@ def test_nothing_is_wider_than_the_window(
     assert shown.js("return document.documentElement.scrollWidth") <= width
     paper = shown.js("return getComputedStyle(document.body).backgroundColor")
     assert (paper == "rgb(255, 255, 255)") == (scheme == "light")
-
-
-def test_a_long_word_and_a_long_token_do_not_widen_the_page(opened: Opened) -> None:
-    text = "x" * 300 + " " * 200 + "=" * 300 + " a" * 40
-    traced = trace(
-        text,
-        plain(part("cl100k_part")),
-        strategy="blocks",
-        acceptance="paper",
-        chunk_chars=130,
-        allow_approximate=True,
-    )
-    shown = opened(traced)
-    for number in range(len(traced.seams)):
-        shown.open(f"#seam-{number}", width=400)
-        assert shown.js("return document.documentElement.scrollWidth") <= 400, number
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("what", [good, bad])
-def test_words_stand_out_from_what_is_behind_them(
-    opened: Opened, what: Callable[[], Trace], scheme: str
-) -> None:
-    """WCAG's contrast of at least 4.5 for every text on the page."""
-    shown = opened(what()).open(scheme=scheme)
-    assert shown.js(CONTRAST) == []
-
-
-CONTRAST = """
-const numbers = (color) => color.match(/[\\d.]+/g).map(Number);
-const light = (color) => {
-  const [r, g, b] = numbers(color).map((each) => each / 255)
-    .map((each) => each <= 0.04045 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4);
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-};
-const behind = (element) => {
-  for (let each = element; each; each = each.parentElement) {
-    const color = getComputedStyle(each).backgroundColor;
-    if (numbers(color)[3] !== 0) return color;
-  }
-  return "rgb(255, 255, 255)";
-};
-const opacity = (element) => {
-  let product = 1;
-  for (let each = element; each; each = each.parentElement) {
-    product *= Number(getComputedStyle(each).opacity);
-  }
-  return product;
-};
-const poor = [];
-for (const element of document.querySelectorAll("body *:not(script):not(option)")) {
-  const own = [...element.childNodes].some((each) => each.nodeType === 3 && each.data.trim());
-  if (!own || !element.checkVisibility() || element.disabled) continue;
-  const back = behind(element), share = opacity(element);
-  const fore = numbers(getComputedStyle(element).color).slice(0, 3)
-    .map((each, k) => each * share + numbers(back)[k] * (1 - share));
-  const [a, b] = [light(`rgb(${fore})`), light(back)].sort((x, y) => y - x);
-  const ratio = (a + 0.05) / (b + 0.05);
-  if (ratio < 4.5) poor.push([element.className, element.textContent, ratio]);
-}
-return poor;
-"""
 
 
 def test_hostile_text_and_names_are_only_shown(opened: Opened) -> None:
@@ -372,38 +272,3 @@ def test_ids_without_places_are_shown(opened: Opened) -> None:
     shown = opened(traced).open("#seam-0")
     assert shown.row("Left chunk") == ["#2", "#3", "#2"]
     assert "cannot tell where" in shown.one("#detail").text
-
-
-def test_thousands_of_seams_stay_usable(opened: Opened) -> None:
-    text = (PROSE + "a" + " " * 9 + "b ") * 1500
-    traced = trace(text, strategy="delimiter", chunk_chars=18, allow_approximate=True)
-    assert len(traced.seams) > 7000
-    shown = opened(traced)
-    start = time.monotonic()
-    shown.open()
-    assert shown.seam() == traced.ordered()[0]
-    assert time.monotonic() - start < 15
-    assert len(shown.all("#list button")) <= 200
-    took = shown.js(
-        """const start = performance.now();
-        for (let n = 0; n < 20; n++) choose(n * 300);
-        return performance.now() - start;"""
-    )
-    assert took < 20 * 300
-    last = len(traced.seams) - 1
-    shown.js("location.hash = `seam-${arguments[0]}`", last)
-    assert shown.seam() == last
-    assert f"of {len(traced.seams):,}" in shown.one("#which").text
-    undetailed = next(n for n in range(last, 0, -1) if n not in set(traced.ordered()[:3000]))
-    shown.js("location.hash = `seam-${arguments[0]}`", undetailed)
-    assert shown.seam() == undetailed
-    assert f"tokpar explain --seam {undetailed}" in shown.one("#detail").text
-    assert json.dumps(shown.js("return data.seams[0]")) == json.dumps(
-        [
-            traced.seams[0].position,
-            *traced.place(traced.seams[0].position),
-            traced.seams[0].rule or "",
-            traced.seams[0].theorem,
-            traced.rank(0),
-        ]
-    )

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-import gc
 import json
-import pickle
-import weakref
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -24,15 +20,6 @@ from tokpar_pure.formats import rank_vocabulary
 
 import tokpar
 from tests.conftest import EXAMPLES, cases, chosen_profile, drawn
-from tests.support.byte_level_files import (
-    BLOOM,
-    DIGITS,
-    HIDDEN,
-    PUNCTUATION,
-    WORDS,
-    byte_level,
-    split,
-)
 from tests.support.pages import blocks
 from tests.support.paths import ROOT, VOCAB
 from tests.support.pure_ground import on_common_ground
@@ -42,7 +29,6 @@ from tests.support.special_prefixes import BOTH, NAMED
 from tests.support.texts import texts as any_texts
 from tests.support.tokenizers_drawn import (
     ByteLevelSpec,
-    Extras,
     LlamaSpec,
     OtherSpec,
     build,
@@ -51,7 +37,7 @@ from tests.support.tokenizers_drawn import (
     other_specs,
 )
 from tokpar import streaming
-from tokpar.errors import EngineError, FileFormatError, OptionError, UnknownNameError
+from tokpar.errors import EngineError, FileFormatError, OptionError
 from tokpar.files.vocabulary import Vocabulary
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
@@ -100,7 +86,7 @@ def test_ids_are_those_of_the_pure_engine(name: str, text: str) -> None:
 @pytest.mark.parametrize("name", cases(NAMES, ["deepseek_part"]))
 @pytest.mark.usefixtures("twelfths_in_quick")
 def test_it_conforms_and_gives_the_ids_of_the_pure_engine(name: str) -> None:
-    assert isinstance(incremental(name), streaming.EncodesEagerly)
+    assert isinstance(incremental(name), streaming.StreamsIds)
     check_tokenizer(incremental(name), pure(name), examples=drawn(30))
 
 
@@ -288,70 +274,6 @@ def test_a_refusal_names_the_stage(tmp_path: Path, changes: dict[str, object], n
         tokpar.load(path, engine="incremental")
 
 
-CLIP = {
-    "normalizer": {
-        "type": "Sequence",
-        "normalizers": [
-            {"type": "NFC"},
-            {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "},
-            {"type": "Lowercase"},
-        ],
-    },
-    "pre_tokenizer": [split(WORDS, "Removed", True), byte_level()],
-}
-SHAPES: dict[str, dict[str, Any]] = {
-    "StarCoder": {"pre_tokenizer": [DIGITS | {"individual_digits": True}, byte_level()]},
-    "Falcon": {"pre_tokenizer": [PUNCTUATION, byte_level(), DIGITS, split("[0-9][0-9][0-9]")]},
-    "CLIP": CLIP,
-    "BLOOM": {"pre_tokenizer": [split(BLOOM), byte_level(use_regex=False)]},
-}
-
-
-def shaped(name: str) -> dict[str, Any]:
-    """A file with drawn merges in the shape of a published one."""
-    config = llama_like(**SHAPES[name])
-    config["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": config["pre_tokenizer"]}
-    model = config["model"]
-    tokens = [token for token in model["vocab"] if name != "StarCoder" or token != HIDDEN]
-    if name == "CLIP":
-        joined = [[left, f"{right}</w>"] for left, right in model["merges"] if len(right) == 1]
-        ends = [f"{token}</w>" for token in tokens if len(token) == 1]
-        tokens += dict.fromkeys([*ends, *map("".join, joined)])
-        model |= {"end_of_word_suffix": "</w>", "unk_token": "<s>"}
-        model["merges"] += joined
-    model["vocab"] = {token: i for i, token in enumerate(tokens)}
-    added, (_, template) = config["added_tokens"][0], config["post_processor"]["processors"]
-    added["id"] = len(tokens)
-    template["special_tokens"]["<s>"]["ids"] = [len(tokens)]
-    return config
-
-
-@pytest.mark.each_value
-@pytest.mark.parametrize("engine", ["pure", "incremental"])
-@pytest.mark.parametrize("name", SHAPES)
-def test_files_in_the_shape_of_published_ones(tmp_path: Path, name: str, engine: str) -> None:
-    path = tmp_path / f"{name}.json"
-    path.write_text(json.dumps(shaped(name)), encoding="utf-8")
-    adapter = tokpar.load(path, engine=engine)
-    native = Tokenizer.from_file(str(path))
-    text = "Hello the café (a|b), 12345 ½ 中文。 \U00040000 a\U00040000b <s> </w> don't\n" * 9
-    text += "a" * 100
-    expected = native.encode(text).ids
-    assert tokpar.encode(text, adapter).ids.tolist() == expected
-    out = list(tokpar.stream([text[:50], text[50:]], adapter))
-    assert np.concatenate(out).tolist() == expected
-    assert_adapter_lossless(adapter, expected, text, (7, 64))
-
-
-def test_it_is_loaded_only_when_named() -> None:
-    assert tokpar.load(VOCAB / "deepseek_part.json").name.startswith("huggingface")
-    assert incremental("deepseek_part").name == "incremental:deepseek_part"
-    assert load(VOCAB / "deepseek_part.json", engine="pure") is None
-    assert load(object()) is None
-    with pytest.raises(UnknownNameError):
-        tokpar.load(object(), engine="incremental")
-
-
 def test_errors_say_what_and_where(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match="bert_part"):
         tokpar.load(VOCAB / "bert_part.json", engine="incremental")
@@ -411,38 +333,10 @@ def test_a_proper_order_gives_the_same_ids_and_is_kept_in_other_processes(text: 
     assert adapter.encode(text).tolist() == build(**arguments).encode(text).tolist() == expected
 
 
-def test_the_setting_properize_is_true_or_false() -> None:
-    with pytest.raises(OptionError, match="properize must be True or False, got 1"):
-        tokpar.load("default", engine="incremental", properize=1)
-
-
 def test_the_examples_of_the_readme_run_in_order() -> None:
     names: dict[str, Any] = {}
     for block in blocks(ROOT / "plugins" / "tokpar-incremental" / "README.md"):
         exec(block.body, names)
-
-
-@pytest.mark.parametrize("name", ["deepseek_part.json", "llama_style.json"])
-def test_nothing_of_a_tokenizer_that_was_used_and_dropped_stays(name: str) -> None:
-    adapter = tokpar.load(VOCAB / name, engine="incremental")
-    tokpar.encode("Some words, " * 300, adapter)
-    assert sum(1 for _ in tokpar.stream(["Some ", "words"], adapter)) > 0
-    references = [weakref.ref(adapter), weakref.ref(adapter.facts)]
-    del adapter
-    gc.collect()  # the adapter, and with it what tokpar learned about it,
-    gc.collect()  # and then that
-    assert [reference() for reference in references] == [None, None]
-
-
-@pytest.mark.parametrize("flags", [{}, {"padding": False}, {"add_special_tokens": False}])
-def test_copies_have_the_ids_of_the_original(tmp_path: Path, flags: dict[str, bool]) -> None:
-    native = build(ByteLevelSpec("llama3", 3, 40, extras=Extras(template=(True, True))))
-    native.enable_padding(length=99)
-    native.save(str(tmp_path / "file.json"))
-    own = tokpar.Encoder(tokpar.load(tmp_path / "file.json", engine="incremental", **flags))
-    for again in (pickle.loads(pickle.dumps(own)), copy.deepcopy(own)):
-        for text in ("one two", "one two " * 200):
-            assert again.encode(text).ids.tolist() == own.encode(text).ids.tolist()
 
 
 def test_a_vocabulary_may_lack_a_byte_that_no_text_has() -> None:

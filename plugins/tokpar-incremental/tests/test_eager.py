@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
-from tables_drawn import BYTES, Table, pair_tables, rank_tables, table, tables, texts
+from tables_drawn import Table, pair_tables, rank_tables, table, tables, texts
 from tokpar_incremental.bpe import Tables
 from tokpar_incremental.dictionary import START_OF_TEXT, Following, dictionary_of
 from tokpar_incremental.eager import STRIDE, EagerBPE
@@ -197,17 +197,3 @@ def test_real_vocabularies_get_the_ids_of_the_whole(name: str, text: str, size: 
         more = (b"ing ", b"'s", b" ", b"a", b"\n\n", b"0")[start % 6]
         assert out == list(merging.encode(data[: start + size] + more))[: len(out)]
     assert out + eager.finish() == list(merging.encode(data))
-
-
-def test_the_first_token_comes_before_the_text_ends() -> None:
-    tables_, _ = part("cl100k_part")
-    eager = EagerBPE(tables_)
-    text = b"The quick brown fox jumps over the lazy dog"
-    given_at = [bool(eager.feed(text[i : i + 1])) for i in range(len(text))]
-    assert sum(given_at) > 5
-    assert given_at.index(True) < 8
-
-
-def test_bytes_alone_are_final_at_once() -> None:
-    eager = EagerBPE(dictionary_of(rank_vocabulary("bytes", BYTES, ".", {})))
-    assert eager.feed(b"abc") == [97, 98, 99]

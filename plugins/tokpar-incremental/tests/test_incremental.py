@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import base64
 import itertools
-import json
-from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
-import tiktoken
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tables_drawn import BYTES, Table, own_rules, pair_tables, table, tables, texts
-from tokenizers import Tokenizer
 from tokpar_incremental.bpe import IncrementalBPE, IncrementalModel, Tables
 from tokpar_incremental.dictionary import BYTE, Dictionary, dictionary_of
 from tokpar_incremental.properize import is_proper, make_proper
-from tokpar_incremental.search import Automaton, Part, suffix_tree
+from tokpar_incremental.search import Automaton
 from tokpar_pure.formats import rank_vocabulary, read_tokenizer_json
 
-from tests.support.optional_data import full_vocabularies
 from tests.support.paths import VOCAB
 from tests.support.plain_bpe import ByteBPE
 from tests.support.texts import texts as any_texts
@@ -142,16 +135,6 @@ def test_how_the_bytes_come_does_not_matter(drawn: Table, data: bytes, cut: int)
     ]
 
 
-@pytest.mark.parametrize("length", [-1, 3])
-def test_there_are_tokens_of_what_was_given_only(length: int) -> None:
-    bpe = IncrementalBPE(table(IMPROPER).dictionary)
-    bpe.append(b"ab")
-    with pytest.raises(OptionError, match=f"length must be 0 to 2, got {length}"):
-        bpe.tokens(length)
-    with pytest.raises(OptionError, match="length must be 1 to 2, got 0"):
-        bpe.last_token(0)
-
-
 def test_a_token_that_merging_cannot_make_is_a_whole_prefix_or_nothing() -> None:
     ranks = BYTES | {b"abc": 256}
     some = dictionary_of(rank_vocabulary("whole", ranks, ".", {}))
@@ -192,35 +175,6 @@ def test_the_last_token_is_found_with_few_questions() -> None:
         tried = max(tried, Asked.count)
     assert worst <= 20
     assert tried > 500
-
-
-@given(pair_tables())
-@example(powers(6))
-def test_each_question_leaves_at_most_half_of_the_tree(drawn: Table) -> None:
-    tables_ = Tables(drawn.dictionary)
-    suffix = tables_.automaton.longest_suffix
-    for node in range(len(tables_.forest.token)):
-        waiting = [suffix_tree(tables_.forest, suffix, node)]
-        while waiting:
-            part_ = waiting.pop()
-            rest = [*part_.child_parts, *([part_.rest] if part_.rest else [])]
-            assert all(2 * nodes_in(some) <= nodes_in(part_) for some in rest)
-            waiting += rest
-
-
-def nodes_in(some: Part) -> int:
-    above = nodes_in(some.rest) if some.rest else 0
-    return 1 + above + sum(map(nodes_in, some.child_parts))
-
-
-def test_a_text_of_one_letter_is_made_of_the_longest_token_and_the_rest() -> None:
-    drawn = powers(6)
-    bpe = IncrementalBPE(Tables(drawn.dictionary, 0))
-    bpe.append(b"a" * 300)
-    number, ids = drawn.dictionary.number, drawn.dictionary.ids
-    for length in range(1, 301):
-        rest = [ids[number[b"a" * (length % 64)]]] if length % 64 else []
-        assert bpe.tokens(length) == [ids[number[b"a" * 64]]] * (length // 64) + rest
 
 
 # Proper dictionaries
@@ -320,42 +274,3 @@ def test_every_prefix_has_its_own_ids_with_real_vocabularies(name: str, text: st
     bpe.append(data)
     for length in {*range(0, len(data), 7), len(data)}:
         assert bpe.tokens(length) == list(merging.encode(data[:length]))
-
-
-FULL = ("cl100k_base.tiktoken", "o200k_base.tiktoken", "deepseek.json")
-
-
-@pytest.mark.parametrize("name", [name for name in FULL if name in full_vocabularies()])
-def test_full_vocabularies_on_long_pre_tokens(
-    name: str, full_vocab: Callable[[str], Path], corpus: Callable[..., list[str]]
-) -> None:
-    merge: Callable[[str], list[int]]
-    path = full_vocab(name)
-    if path.suffix == ".json":
-        vocabulary = read_tokenizer_json(path)
-        model = json.loads(path.read_text(encoding="utf-8"))["model"]
-        native = Tokenizer.from_str(json.dumps({"version": "1.0", "model": model}))
-        shown = {byte: char for char, byte in shown_bytes().items()}
-        merge = lambda text: native.encode("".join(shown[b] for b in text.encode())).ids  # noqa: E731
-    else:
-        ranks = {
-            base64.b64decode(token): int(rank)
-            for token, rank in map(bytes.split, path.read_bytes().splitlines())
-        }
-        vocabulary = rank_vocabulary(name, ranks, ".", {})
-        merge = tiktoken.Encoding(
-            name, pat_str=r"[\s\S]+", mergeable_ranks=ranks, special_tokens={}
-        ).encode_ordinary
-    tables_ = Tables(dictionary_of(vocabulary))
-    assert not tables_.dictionary.unreachable
-    assert is_proper(tables_.dictionary)
-    for text in [*(text[:20_000] for text in corpus(limit=3)), "a" * 5000, " " * 3000, "中" * 999]:
-        bpe = IncrementalBPE(tables_)
-        bpe.append(text.encode())
-        assert bpe.tokens() == merge(text)
-
-
-def shown_bytes() -> dict[str, int]:
-    from tokpar.files.vocabulary import byte_alphabet
-
-    return byte_alphabet()

@@ -79,6 +79,26 @@ def test_added_tokens_cut_anywhere(data: st.DataObject, chosen: list[str]) -> No
     assert flat(tokpar.stream(chunks_of(data, text), tokenizer)) == expected
 
 
+@pytest.mark.parametrize("flag", ["lstrip", "rstrip", "single_word"])
+def test_added_tokens_that_look_beside_them(flag: str) -> None:
+    vocabulary = incremental("cl100k_part").vocabulary()
+    token = AddedToken("<s>", max(vocabulary.tokens.values()) + 1, **{flag: True})
+    tokenizer = PrefixTokenizer(replace(vocabulary, added=(token,)))
+    text = "a <s> b  <s>\n c<s>d<s> e <s>"
+    assert flat(tokpar.stream(list(text), tokenizer)) == tokenizer.encode(text).tolist()
+
+
+def test_text_is_kept_only_while_it_may_become_an_added_token() -> None:
+    vocabulary = incremental("cl100k_part").vocabulary()
+    added = (AddedToken("<|end|>", max(vocabulary.tokens.values()) + 1),)
+    tokenizer = PrefixTokenizer(replace(vocabulary, added=added))
+    seen = arrivals(["a b", " <|en", "d", " c d"], tokenizer)
+    complete = [len(tokenizer.encode(text)) for text in ("a b", "a b <|end c")]
+    assert seen[0] >= complete[0] - 1
+    assert seen[1] >= len(tokenizer.encode("a b"))
+    assert seen[3] >= complete[1] - 1
+
+
 @dataclass(frozen=True)
 class Giant:
     """One pre-token, and how many bytes of it an eager engine may keep at most."""
@@ -115,16 +135,3 @@ def test_inside_one_giant_pre_token_few_bytes_are_kept(name: str, giant: Giant) 
         arrived += len(chunk.encode())
         most = max(most, arrived - (int(spans[count - 1, 1]) if count else 0))
     assert most <= giant.kept
-
-
-def test_many_tiny_chunks_of_one_pre_token_take_linear_time() -> None:
-    tokenizer, text = incremental("cl100k_part"), "a" * 50_000
-    assert flat(tokpar.stream(list(text), tokenizer)) == tokenizer.encode(text).tolist()
-
-
-def test_of_words_all_but_the_last_are_out() -> None:
-    text = "It was the best of times, it was the worst of times; 2024 and no 12345 words.\n" * 5
-    tokenizer = incremental("cl100k_part")
-    for place, count in enumerate(arrivals(list(text), tokenizer)):
-        complete = text[: place + 1].rpartition(" ")[0]
-        assert count >= len(tokenizer.encode(complete)), complete[-20:]

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import sentencepiece
 import tokpar_sentencepiece as plugin
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -146,11 +145,6 @@ def test_another_process_gets_the_model_itself() -> None:
     assert list(parts) == processor("spaces kept").encode(text)
 
 
-def test_locating_other_ids_is_refused() -> None:
-    with pytest.raises(LookupError, match="others"):
-        adapter("spaces kept").locate(np.array([5], dtype=np.uint32), "hello dog")
-
-
 @pytest.mark.parametrize(
     "content", [b"", b"hello world", b"\0" * 50, b"IQ== 0\nIg== 1\n", b"\x08\x80", b"\x0a\x7f"]
 )
@@ -166,11 +160,6 @@ def test_a_missing_file_and_an_unknown_setting_are_refused(tmp_path: Path) -> No
         tokpar.load(tmp_path / "none.model")
     with pytest.raises(tokpar.errors.OptionError, match="unknown setting 'add_special_tokens'"):
         tokpar.load(processor("spaces kept"), add_special_tokens=False)
-
-
-def test_a_processor_without_a_model_is_refused() -> None:
-    with pytest.raises(tokpar.errors.OptionError, match="holds no model"):
-        tokpar.load(sentencepiece.SentencePieceProcessor())
 
 
 def test_bos_is_refused_where_the_model_has_none() -> None:
@@ -198,19 +187,3 @@ def test_an_unused_piece_is_a_reason_not_to_split() -> None:
     assert "'ab' is unused" in str(plugin.objection(bare))
     without_space = plugin.Model(plugin.BPE, pieces[:1], "", False, True, False, True, False)
     assert "is no piece" in str(plugin.objection(without_space))
-
-
-@given(st.lists(st.tuples(st.integers(1, 99), st.integers(0, 2**63) | st.binary(max_size=300))))
-def test_fields_reads_what_was_written(parts: list[tuple[int, int | bytes]]) -> None:
-    assert list(plugin.fields(b"".join(written(*part) for part in parts))) == parts
-
-
-def written(number: int, value: int | bytes) -> bytes:
-    if isinstance(value, int):
-        return grouped(number << 3) + grouped(value)
-    return grouped(number << 3 | 2) + grouped(len(value)) + value
-
-
-def grouped(number: int) -> bytes:
-    low, rest = number & 127, number >> 7
-    return bytes([low | 128]) + grouped(rest) if rest else bytes([low])

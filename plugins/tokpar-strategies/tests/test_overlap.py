@@ -3,10 +3,7 @@ is wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from difflib import SequenceMatcher
-from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -77,13 +74,6 @@ def test_the_run_is_the_one_that_the_published_search_finds(
         assert (i + length, j + length) == (len(left) - match.a, len(right) - match.b)
 
 
-@pytest.mark.parametrize("row", [np.zeros(50_000), np.arange(50_000), np.arange(50_000) % 1000])
-def test_long_rows_are_no_trouble(row: np.ndarray[Any, Any]) -> None:
-    ids = row.astype(np.uint32)
-    assert longest_common_run(ids, ids) == (0, 0, 50_000)
-    assert longest_common_run(ids[1:], ids[:-1])[2] >= 49_000
-
-
 # what is cut and joined
 
 
@@ -126,14 +116,6 @@ class Silent:
 
     def encode(self, text: str) -> Any:
         raise AssertionError("nothing needs to be encoded to merge")
-
-
-def test_the_right_piece_goes_on_behind_the_run() -> None:
-    assert merged([1, 2, 3, 9], [8, 2, 3, 4]) == ([1, 2, 3, 4], (("matched", "2"),))
-
-
-def test_no_common_id_keeps_everything_and_says_so() -> None:
-    assert merged([1, 2], [3, 4]) == ([1, 2, 3, 4], (("matched", "0"),))
 
 
 def test_a_run_that_ends_the_right_piece_is_there_twice_as_published() -> None:
@@ -229,28 +211,6 @@ def test_words_are_often_certified(
 PROSE = "The cat sat. A dog ran, and they met at the gate; nobody saw more of it than I did. "
 
 
-@pytest.mark.parametrize("name", ["cl100k_part", "o200k_part", "deepseek_part"])
-@pytest.mark.parametrize("match", MATCHES)
-def test_prose_without_repetition_is_certified(name: str, match: str) -> None:
-    tokenizer = part(name)
-    encoding = encoded(PROSE, tokenizer, chunk_chars=30, overlap_chars=20, match=match)
-    assert len(encoding.seams) == 2
-    assert {seam.rule for seam in encoding.seams} == {"PAIR"}
-    assert encoding == tokpar.encode(PROSE, tokenizer, strategy="serial")
-    assert tokpar.check(encoding, PROSE, tokenizer).ok
-
-
-def test_tokens_that_do_not_tile_are_located_for_the_window_only() -> None:
-    tokenizer = part("bert_part")
-    shares = {"chunk_chars": 30, "overlap_chars": 20}
-    window = encoded(PROSE, tokenizer, **shares, match="window")
-    longest = encoded(PROSE, tokenizer, **shares, match="longest")
-    assert [seam.rule for seam in window.seams] == ["PAIR", "PAIR"]
-    assert [seam.rule for seam in longest.seams] == [None, None]
-    assert [seam.position for seam in longest.seams] == [30, 60]
-    assert window == longest == tokpar.encode(PROSE, tokenizer, strategy="serial")
-
-
 # where it is wrong: fails as soon as one of these is no counterexample any more
 
 
@@ -334,10 +294,3 @@ def test_a_last_chunk_within_the_overlap_is_there_twice_as_published() -> None:
     assert found == text + text[60:]
     window = encoded(text, plain(tokenizer), **shares, match="window")
     assert window.ids.tolist() == serial(tokenizer, text)
-
-
-def test_the_full_vocabulary_says_the_same(full_vocab: Callable[[str], Path]) -> None:
-    tokenizer = tokpar.load(full_vocab("cl100k_base.tiktoken")).encoding  # type: ignore[attr-defined]
-    for match, (_, text, stop, start) in product(MATCHES, IN_TWO[:3]):
-        found = joined_in_two(tokenizer, text, stop, start, match)
-        assert found != serial(tokenizer, text)

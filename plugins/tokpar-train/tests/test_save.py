@@ -156,23 +156,6 @@ AGREED = {text for text in samples() if text != "1\U000125c4111"}
 """All but a digit that only the newest Unicode knows."""
 
 
-@given(name=st.sampled_from(RANK_PARTS), text=frozen)
-@example(name="cl100k_part", text="a\n  ")
-@example(name="o200k_part", text="\r ")
-def test_ranks_of_real_vocabularies_keep_their_ids_on_drawn_text(name: str, text: str) -> None:
-    assert written_part(name).encode(text).ids == native_part(name).encode(text)
-
-
-@cache
-def written_part(name: str) -> Tokenizer:
-    return Tokenizer.from_str(json.dumps(tokenizer_json(rank_part(name))))
-
-
-@cache
-def native_part(name: str) -> tiktoken.Encoding:
-    return native(rank_part(name))
-
-
 @pytest.mark.parametrize("path", JSON_FILES, ids=lambda path: path.stem)
 def test_a_tokenizer_json_written_again_has_the_same_ids(path: Path, folder: Path) -> None:
     first, target = read_tokenizer_json(path), folder / f"again_{path.name}"
@@ -215,14 +198,6 @@ def test_flags_of_added_tokens_are_written() -> None:
     token = AddedToken("<x>", 258, lstrip=True, single_word=True, normalized=True, special=False)
     [written] = tokenizer_json(drawn(added=(token,)))["added_tokens"]
     assert AddedToken(**written) == token
-
-
-def test_an_added_token_of_a_far_id_keeps_it(folder: Path) -> None:
-    far = drawn(added=(AddedToken("<x>", 5000), AddedToken("<y>", 258)), keep_gaps=True)
-    write_tokenizer_json(far, folder / "far.json")
-    hf = Tokenizer.from_file(str(folder / "far.json"))
-    assert hf.encode("ab<y><x>").ids == [256, 258, 5000]
-    assert ids_in(read_tokenizer_json(folder / "far.json"), "ab<y><x>") == [256, 258, 5000]
 
 
 @pytest.mark.parametrize(
@@ -298,10 +273,6 @@ PAIRS = {
     "patterns": (GPT2_PATTERN,),
     "merges": {(97, 98): (0, 256), (256, 99): (1, 257)},
 }
-
-
-def test_pairs_whose_priorities_are_ranks_can_be_written(folder: Path) -> None:
-    assert write_ranks(drawn(**PAIRS), folder / "p.tiktoken")["pat_str"] == GPT2_PATTERN
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,6 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 import sysconfig
 import tarfile
 from collections import Counter
@@ -23,14 +21,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tokpar_train import corpus as corpus_module
 from tokpar_train import trainer
-from tokpar_train.corpus import Boundaries, FileSlice, Job, jobs_of
+from tokpar_train.corpus import Boundaries, Job
 from tokpar_train.merges import TIES, Limits, Ties, learn_merges
 from tokpar_train.save import compact_json, write_ranks, write_tokenizer_json
 from tokpar_train.trainer import PreTokenCounter
 
 import tokpar
 from tests.support.profiles import cases, drawn
-from tokpar.executors import pipes
 from tokpar.executors.pipes import WorkerProcess
 from tokpar.files.vocabulary import Vocabulary, byte_alphabet
 from tokpar.patterns import shipped_patterns as known
@@ -163,21 +160,6 @@ def test_of_equally_frequent_pairs_the_lexicographic_rule_takes_the_greatest_byt
     assert merges == merges_by_counting(words, Limits(30), "lexicographic")
 
 
-@given(word_counts, st.randoms(use_true_random=False))
-def test_the_order_of_the_words_does_not_matter(words: dict[str, int], random: Any) -> None:
-    rows = [(word.encode(), count) for word, count in words.items()]
-    expected = learn_merges(dict(rows), PLAIN_IDS, Limits(40), "huggingface")
-    random.shuffle(rows)
-    assert learn_merges(dict(rows), PLAIN_IDS, Limits(40), "huggingface") == expected
-
-
-def test_what_is_told_of_the_progress_adds_up_to_all_merges() -> None:
-    words = {word.encode(): 1 for word in ("abcdefgh" * 20, "hgfedcba" * 20)}
-    moves: list[int] = []
-    merges = learn_merges(words, PLAIN_IDS, Limits(1000), "huggingface", moves.append)
-    assert sum(moves) == len(merges) > 0
-
-
 # real corpora
 
 
@@ -273,32 +255,6 @@ def assert_loaded_alike(vocabulary: Vocabulary, theirs: Any, text: str, director
     assert encoding.encode(text, allowed_special="all") == expected
 
 
-def test_the_optional_corpora_give_what_hugging_face_gives(
-    corpus: Callable[..., list[str]],
-) -> None:
-    texts = corpus(limit=4)
-    ours = tokpar.train(texts, vocab_size=4000, special_tokens=())
-    theirs = hugging_face(texts, known.CL100K, vocab_size=4000, min_frequency=2)
-    assert listed(ours) == merges_of(theirs)
-
-
-def test_lexicographic_ties_on_real_text_are_those_of_counting_again() -> None:
-    texts = [text[:1000] for text in beginning(english_prose)[:15]]
-    ours = tokpar.train(texts, vocab_size=256 + 120, special_tokens=(), ties="lexicographic")
-    theirs = tokpar.train(texts, vocab_size=256 + 120, special_tokens=())
-    assert set(ours.tokens) == trained_by_counting(texts, 120) != set(theirs.tokens)
-
-
-def trained_by_counting(texts: Sequence[str], merges: int) -> set[bytes]:
-    counter = PreTokenCounter(known.CL100K, ())
-    counter.count(Job(tuple(text.encode() for text in texts), 0))
-    words = {word.encode(): count for word, count in counter.counts.items()}
-    spelling = {byte: bytes([byte]) for byte in range(256)}
-    for left, right in merges_by_counting(words, Limits(merges, 2), "lexicographic"):
-        spelling[len(spelling)] = spelling[left] + spelling[right]
-    return set(spelling.values())
-
-
 @pytest.mark.parametrize("name", ["llama3", "gpt2", "qwen2", "o200k", "tekken"])
 def test_a_named_pattern_is_that_of_hugging_face(name: str) -> None:
     texts = beginning(english_prose)[:20]
@@ -354,15 +310,6 @@ def test_one_two_and_five_workers_give_the_same_bytes(
     assert compact_json(tokpar.train(texts, vocab_size=800, workers=2)) == trained[0]
 
 
-def test_one_long_text_is_divided_like_a_file(large_file: Path) -> None:
-    text = large_file.read_text(encoding="utf-8")
-    jobs = list(jobs_of([text], boundaries()))
-    assert len(jobs) == 5
-    assert b"".join(part for job in jobs for part in job.slices) == text.encode()
-    of_file = list(jobs_of([large_file], boundaries()))
-    assert [job.size for job in of_file] == [job.size for job in jobs]
-
-
 def test_texts_are_taken_as_they_are_counted() -> None:
     taken, done = 0, 0
     most = 0
@@ -407,12 +354,6 @@ def test_an_error_of_the_corpus_ends_the_workers(monkeypatch: pytest.MonkeyPatch
         tokpar.train(texts(), vocab_size=300, workers=2)
     assert len(made) == 2
     assert all(worker._process.returncode == -signal.SIGKILL for worker in made)
-
-
-def test_a_dead_worker_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipes, "_BOOTSTRAP", "import sys; sys.exit(7)")
-    with pytest.raises(tokpar.EngineError, match=r"a worker process died \(exit code 7\)"):
-        tokpar.train(["a b " * 400_000] * 6, vocab_size=300, workers=2)
 
 
 # boundaries
@@ -472,40 +413,6 @@ def test_no_place_divides_a_character_a_special_token_or_a_pre_token(job_bytes: 
     assert_dividing_changes_no_count("中文 中文 ", job_bytes, ["文 中"])
 
 
-def test_a_text_is_divided_before_a_special_token_where_there_is_one() -> None:
-    data = (("word " * 5 + END) * 50).encode()
-    parts = list(boundaries(job_bytes=100).divide(lambda a, b: data[a:b], len(data)))
-    assert len(parts) > 10
-    assert all(data[start:].startswith(END.encode()) for start, _ in parts[1:])
-
-
-@pytest.mark.parametrize("word", ["word ", "中文 "])
-def test_without_special_tokens_a_text_is_divided_at_cuts_near_the_places_wanted(
-    word: str,
-) -> None:
-    data = (word * 1000).encode()
-    parts = list(boundaries(job_bytes=100).divide(lambda a, b: data[a:b], len(data)))
-    assert len(parts) > 40
-    assert max(stop - start for start, stop in parts[:-1]) < 110
-
-
-def test_with_an_unknown_pattern_only_special_tokens_divide() -> None:
-    data = ("word " * 1000).encode()
-    unknown = Boundaries([END], None, job_bytes=100)
-    assert list(unknown.divide(lambda a, b: data[a:b], len(data))) == [(0, 5000)]
-    vocabulary = tokpar.train(["aaaa bb " * 9], vocab_size=260, pattern=r"[\s\S]+")
-    assert len(vocabulary.merges) == 3
-
-
-def test_small_files_share_a_job_in_their_order(tmp_path: Path) -> None:
-    paths = [tmp_path / f"{n}.txt" for n in range(4)]
-    for path in paths:
-        path.write_text("text", encoding="utf-8")
-    [job] = jobs_of([*paths, paths[0]], boundaries())
-    assert job.slices == tuple(FileSlice(str(path), 0, 4) for path in [*paths, paths[0]])
-    assert job.size == 20
-
-
 # special tokens and texts
 
 
@@ -517,15 +424,6 @@ def test_special_tokens_divide_texts_and_are_not_counted() -> None:
     assert [token.content for token in divided.added] == [END]
 
 
-def test_a_file_counts_as_one_text(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_bytes(b"one\ntwo\r\n" * 5)
-    text = path.read_bytes().decode()
-    assert compact_json(tokpar.train(path, vocab_size=300)) == compact_json(
-        tokpar.train([text], vocab_size=300)
-    )
-
-
 def test_special_tokens_come_first_then_the_bytes_then_the_merges() -> None:
     vocabulary = tokpar.train(["abab " * 9], vocab_size=260, special_tokens=["<x>", "<y>"])
     assert [(token.content, token.id) for token in vocabulary.added] == [("<x>", 0), ("<y>", 1)]
@@ -533,14 +431,6 @@ def test_special_tokens_come_first_then_the_bytes_then_the_merges() -> None:
     assert [vocabulary.tokens[token] for token in by_id] == list(range(2, 260))
     assert by_id[0] == b"!"
     assert by_id[256:] == [b"ab", b"abab"]
-
-
-def test_broken_characters_are_decoded_with_replacement() -> None:
-    vocabulary = tokpar.train(["中文"], vocab_size=257)
-    tokenizer = tokpar.load(vocabulary, engine="pure")
-    ids = tokenizer.encode("中").tolist()
-    assert tokenizer.decode(ids) == "中"
-    assert tokenizer.decode(ids[:-1]) == "\ufffd"
 
 
 # refused
@@ -599,15 +489,6 @@ def test_a_file_that_is_not_utf8_is_named_with_the_place(
         tokpar.train(bad, vocab_size=300, workers=workers)
 
 
-def test_of_two_broken_files_the_first_is_named(large_file: Path, tmp_path: Path) -> None:
-    broken = [tmp_path / "1.txt", tmp_path / "2.txt"]
-    for path in broken:
-        path.write_bytes(b"a\xff")
-    for workers in (1, 2):
-        with pytest.raises(tokpar.FileFormatError, match=re.escape(f"{broken[0]}: ")):
-            tokpar.train([large_file, *broken], vocab_size=300, workers=workers)
-
-
 def test_an_interrupted_write_leaves_the_old_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -623,33 +504,3 @@ def test_an_interrupted_write_leaves_the_old_file(
         write_tokenizer_json(vocabulary, path)
     assert path.read_text(encoding="utf-8") == "old"
     assert list(tmp_path.iterdir()) == [path]
-
-
-def peak_kilobytes(path: Path) -> int:
-    """The most memory that training on this file takes, in the parent or in a worker."""
-    code = (
-        "import resource, sys, pathlib, tokpar;"
-        "tokpar.train(pathlib.Path(sys.argv[1]), vocab_size=600, workers=2);"
-        "kinds = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN;"
-        "print(max(resource.getrusage(kind).ru_maxrss for kind in kinds))"
-    )
-    command = [sys.executable, "-P", "-c", code, str(path)]
-    return int(subprocess.run(command, capture_output=True, check=True).stdout)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="memory is counted in kilobytes on Linux")
-def test_more_text_of_the_same_words_takes_no_more_memory(large_file: Path, tmp_path: Path) -> None:
-    lines = large_file.read_bytes().splitlines(keepends=True)[:25_000]
-    small, large = tmp_path / "small.txt", tmp_path / "large.txt"
-    small.write_bytes(b"".join(lines) * 6)
-    large.write_bytes(b"".join(lines) * 30)
-    assert peak_kilobytes(large) < peak_kilobytes(small) + 12_000
-
-
-def test_training_imports_no_engine() -> None:
-    code = (
-        "import sys, tokpar; tokpar.train(['a b'], vocab_size=300, special_tokens=());"
-        "print(sorted({'tokenizers', 'tiktoken', 'tqdm'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, check=True)
-    assert done.stdout == b"[]\n"

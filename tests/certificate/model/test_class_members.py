@@ -9,7 +9,7 @@ from tests.recipes.engines import MEMBERS
 from tests.support.tokenizers_drawn import PATTERNS
 from tokpar.certificate.check_context import RefusedError
 from tokpar.certificate.frozen_tables import load_categories, load_pictographs, load_tables
-from tokpar.certificate.model.class_members import partition, tables_digest
+from tokpar.certificate.model.class_members import partition
 from tokpar.regexes.pattern_parser import PatternReader
 
 KINDS = (r"\p{L}", r"\p{Lu}", r"\p{M}", r"\p{N}", r"\p{P}", r"\p{S}", r"[^\s\p{L}\p{N}]", r"\s")
@@ -83,7 +83,3 @@ def test_a_folded_letter_that_engines_match_is_not_decided() -> None:
     assert partition((r"(?i:s)",)).symbol_of[0x17F] == 2
     assert partition((r"(?i:[k])", r"[\s\S]")).symbol_of[0x212A] == 2
     assert partition((r"s",)).symbol_of[0x17F] < 2
-
-
-def test_the_digest_of_the_tables_is_hexadecimal() -> None:
-    assert len(bytes.fromhex(tables_digest())) == 32

@@ -259,13 +259,6 @@ def test_a_lone_surrogate_is_refused() -> None:
     )
 
 
-def test_each_file_and_each_forgery_has_its_case() -> None:
-    tests = test_a_file_outside_the_gate_is_refused_by_name, test_theorem_32_needs_each_condition
-    for test, cases in zip(tests, (OUTSIDE, FORGERIES), strict=True):
-        (mark,) = test.pytestmark  # type: ignore[attr-defined]
-        assert mark.args[1] == [*cases]
-
-
 @dataclass(frozen=True)
 class Fake:
     """An adapter that tells no file."""

@@ -4,7 +4,7 @@ Loading a vocabulary of 100,000 tokens or more takes seconds."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tokpar_pure.adapter import FileTokenizer, PureTokenizer
@@ -15,13 +15,16 @@ from tokpar_pure.pairs import PairBPE
 from tokpar_pure.pretokenize import is_byte_level
 
 from tokpar.adapters.settings import flags
+from tokpar.arrays import IdArray
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.files.formats import SINGLE_BYTES, missing_bytes
 from tokpar.files.vocabulary import Vocabulary, letters_of
+from tokpar.types import Facts
 from tokpar_incremental.bpe import IncrementalBPE, IncrementalModel, Tables
 from tokpar_incremental.characters import CharacterModel
 from tokpar_incremental.dictionary import dictionary_of
 from tokpar_incremental.eager import EagerBPE
+from tokpar_incremental.eager_stream import eager_ids
 from tokpar_incremental.properize import make_proper
 
 
@@ -63,6 +66,11 @@ class _Prefixes:
     """Methods of both byte-level adapters, besides encoding."""
 
     _tables: Tables
+    facts: Facts
+
+    def stream_ids(self, chunks: Iterator[str]) -> Iterator[IdArray] | None:
+        """Returns arrays of ids, also inside pre-tokens; see `StreamsIds` of tokpar.streaming."""
+        return eager_ids(chunks, self.facts, self.eager_model())
 
     def eager_model(self) -> EagerBPE:
         """Returns the model that gives the ids of one pre-token one by one, each as soon as the id

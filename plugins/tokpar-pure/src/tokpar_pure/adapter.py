@@ -27,7 +27,6 @@ from tokpar.files.vocabulary import Vocabulary, byte_alphabet
 from tokpar.patterns.known_pattern import shipped_pattern
 from tokpar.patterns.pattern_reader import require_unchanged
 from tokpar.types import Facts, Rows
-from tokpar_pure.decoders import replace_by_regex
 from tokpar_pure.formats import rank_vocabulary, vocabulary_of
 from tokpar_pure.model import EncodesAll
 from tokpar_pure.patterns import flatten_sets
@@ -312,14 +311,8 @@ class FileTokenizer(_InPython):
         """The tokens as the file's decoder reads them."""
         refuse_skipping(self.name, skip_special_tokens)
         spelling = self._tokenizer.spelling
-        return DecodingParts(
-            self._token,
-            self.decode,
-            len(spelling),
-            decoder=self.config.get("decoder"),
-            replace_regex=replace_by_regex,
-            longest_token=lambda: max(map(len, spelling.values()), default=0),
-        )
+        decoder = self.config.get("decoder")
+        return DecodingParts(self._token, self.decode, len(spelling), decoder=decoder)
 
     def _token(self, id_: int) -> str:
         try:

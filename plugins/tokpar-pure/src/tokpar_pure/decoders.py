@@ -14,9 +14,10 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
-from tokpar.decoding.token_changes import bytes_of, clean_up, read_strip
-from tokpar.files.json_parts import Json, character, choice, flag, string
-from tokpar_pure.parts import interpret_stages, pattern_of
+from tokpar.errors import EngineError
+from tokpar.files.json_parts import Json
+from tokpar.files.vocabulary import byte_alphabet
+from tokpar_pure.parts import character, choice, flag, interpret_stages, number, pattern_of, string
 from tokpar_pure.patterns import replace_matches
 from tokpar_pure.pretokenize import SCHEMES
 
@@ -24,7 +25,12 @@ Tokens = Sequence[str]
 Step = Callable[[Tokens], list[str]]
 Decoder = Callable[[Tokens], str]
 
+_BYTE_OF = byte_alphabet()
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2}|\+[0-9A-Fa-f])>")
+CLEANUP_PAIRS = tuple((f" {mark}", mark) for mark in ".?!,")
+CLEANUP_PAIRS += ((" ' ", "'"), (" n't", "n't"), (" 'm", "'m"), (" do not", " don't"))
+CLEANUP_PAIRS += tuple((f" '{end}", f"'{end}") for end in ("s", "ve", "re"))
+"""(old, new) of the replacements that the cleanup of WordPiece and CTC makes, in this order."""
 
 
 def read_decoder(config: Json | None) -> Decoder:
@@ -46,8 +52,26 @@ def _each(change: Callable[[str], str]) -> Step:
     return lambda tokens: [change(token) for token in tokens]
 
 
+def bytes_of(token: str) -> bytes:
+    """Returns the bytes of a token of a byte-level vocabulary.
+
+    A token with a character that stands for no byte is plain text, as most added tokens are:
+    returns its UTF-8 bytes."""
+    try:
+        return bytes([_BYTE_OF[char] for char in token])
+    except KeyError:
+        return token.encode("utf-8")
+
+
 def _byte_level(stage: Json, where: str) -> Step:
     return lambda tokens: [b"".join(map(bytes_of, tokens)).decode("utf-8", "replace")]
+
+
+def clean_up(text: str) -> str:
+    """Returns a token after the cleanup of WordPiece and CTC."""
+    for old, new in CLEANUP_PAIRS:
+        text = text.replace(old, new)
+    return text
 
 
 def _word_piece(stage: Json, where: str) -> Step:
@@ -91,6 +115,22 @@ def _byte_fallback(stage: Json, where: str) -> Step:
     return step
 
 
+def read_strip(stage: Json, where: str) -> Callable[[str], str]:
+    """Returns a function that does to a token what the decoder Strip does. The function raises
+    EngineError for a token on which the library panics."""
+    char = character(stage, "content", where)
+    front, back = number(stage, "start", where), number(stage, "stop", where)
+
+    def change(token: str) -> str:
+        start = min(front, len(token) - len(token.lstrip(char)))
+        run = len(token) - len(token.rstrip(char))
+        if run == len(token) < front + back and back:
+            raise EngineError(f"the decoder Strip of tokenizers fails for {token!r}")
+        return token[start : len(token) - min(back, run)]
+
+    return change
+
+
 def read_replace(stage: Json, where: str) -> Callable[[str], str]:
     """Returns a function that does to a token what the decoder Replace does."""
     pattern = pattern_of(stage, where)
@@ -98,12 +138,6 @@ def read_replace(stage: Json, where: str) -> Callable[[str], str]:
     if isinstance(pattern, str):
         return lambda token: token.replace(pattern, content)
     return lambda token: replace_matches(pattern, content, token)
-
-
-def replace_by_regex(regex: str, content: str) -> Callable[[str], str]:
-    """Returns a function that replaces each match of `regex` in a token, as the decoder Replace
-    does."""
-    return read_replace({"pattern": {"Regex": regex}, "content": content}, "decoder Replace")
 
 
 def _bpe(stage: Json, where: str) -> Step:

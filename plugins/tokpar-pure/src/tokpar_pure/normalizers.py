@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tokpar.files.char_classes import white
-from tokpar.files.json_parts import Json, choice, flag, string
+from tokpar.files.json_parts import Json
 from tokpar_pure import forms
 from tokpar_pure.classes import present, recent_lowercase
 from tokpar_pure.forms import FORMS, Form
-from tokpar_pure.parts import interpret_stages, pattern_of
+from tokpar_pure.parts import choice, flag, interpret_stages, pattern_of, string
 from tokpar_pure.patterns import AnyPattern, replace_matches, spans
 
 

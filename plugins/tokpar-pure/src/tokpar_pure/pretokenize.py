@@ -208,29 +208,29 @@ def _literal(text: str) -> re.Pattern[str]:
 
 
 def _byte_level(stage: Json, where: str) -> ByteLevel:
-    own = json_parts.flag(stage, "use_regex", where, default=True)
+    own = parts.flag(stage, "use_regex", where, default=True)
     inner = Split(compile_pattern(GPT2_PATTERN, "oniguruma"), "Isolated") if own else Whole()
-    return ByteLevel(json_parts.flag(stage, "add_prefix_space", where), inner)
+    return ByteLevel(parts.flag(stage, "add_prefix_space", where), inner)
 
 
 def _split(stage: Json, where: str) -> Split:
     pattern = parts.pattern_of(stage, where)
     compiled = _literal(pattern) if isinstance(pattern, str) else pattern
-    behavior = json_parts.choice(stage, "behavior", BEHAVIORS, where)
-    return Split(compiled, behavior, json_parts.flag(stage, "invert", where))
+    behavior = parts.choice(stage, "behavior", BEHAVIORS, where)
+    return Split(compiled, behavior, parts.flag(stage, "invert", where))
 
 
 def _metaspace(stage: Json, where: str) -> Metaspace:
-    scheme = json_parts.choice(stage, "prepend_scheme", SCHEMES, where, default="always")
+    scheme = parts.choice(stage, "prepend_scheme", SCHEMES, where, default="always")
     if stage.get("add_prefix_space") is False and scheme != "never":
         raise FileFormatError(f"{where}: add_prefix_space = False contradicts {scheme!r}")
-    mark = json_parts.character(stage, "replacement", where)
-    splits = json_parts.flag(stage, "split", where, default=True)
+    mark = parts.character(stage, "replacement", where)
+    splits = parts.flag(stage, "split", where, default=True)
     return Metaspace(mark, scheme, Split(_literal(mark), "MergedWithNext") if splits else Whole())
 
 
 def _fixed_length(stage: Json, where: str) -> Split:
-    length = json_parts.number(stage, "length", where, default=5)
+    length = parts.number(stage, "length", where, default=5)
     if not length:
         raise FileFormatError(f"{where}: length 0 is not supported here")
     return Split(re.compile(rf"[\s\S]{{1,{length}}}"), "Isolated")
@@ -256,17 +256,17 @@ _READERS: dict[str, Callable[[Json, str], Stage]] = {
     ),
     "ByteLevel": _byte_level,
     "CharDelimiterSplit": lambda stage, where: Split(
-        _literal(json_parts.character(stage, "delimiter", where)), "Removed"
+        _literal(parts.character(stage, "delimiter", where)), "Removed"
     ),
     "Digits": lambda stage, where: Split(
         single("number"),
-        "Isolated" if json_parts.flag(stage, "individual_digits", where) else "Contiguous",
+        "Isolated" if parts.flag(stage, "individual_digits", where) else "Contiguous",
     ),
     "FixedLength": _fixed_length,
     "Metaspace": _metaspace,
     "Punctuation": lambda stage, where: Split(
         single(_punctuation(stage)),
-        json_parts.choice(stage, "behavior", BEHAVIORS, where, default="Isolated"),
+        parts.choice(stage, "behavior", BEHAVIORS, where, default="Isolated"),
     ),
     "Split": _split,
     "Whitespace": lambda *_: _keep_matches(one_of("word") + "+", none_of("word", "white")),
