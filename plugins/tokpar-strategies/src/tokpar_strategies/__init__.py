@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from tokpar.builtins import ImportedLater
-from tokpar.hooks import Strategy
+from tokpar.plugin import Strategy
 from tokpar.plugin.merge import MergerKind
 from tokpar.plugin.split import SplitterKind, hookimpl
 
