@@ -1,5 +1,5 @@
 (** Levels ids and model to the end: from the facts of a byte-level BPE tokenizer with one regex, a
-    text, cuts and ids to the ids of the text. Theorems 31, 32 and 40 together. *)
+    text, cuts and ids to the ids of the text. Theorems 31, 32 and 41 together. *)
 From Coq Require Import List Arith Lia Bool NArith.
 From Tokpar Require Import Merging Seams PreTokens Patterns PatternPairs Ids Pipeline.
 Import ListNotations.
@@ -64,7 +64,7 @@ Lemma fine_parts_of : ends_first_piece (first_piece f) /\
   forall c d, holds (pairs f) c d = true ->
     safe (first_piece f) (fun a => symbol_of f a = c) (fun a => symbol_of f a = d).
 Proof.
-  apply andb_prop in fine as [h1 h2]. apply (theorem_40 N (symbol_of f) (size f)); [|exact h2].
+  apply andb_prop in fine as [h1 h2]. apply (theorem_41 N (symbol_of f) (size f)); [|exact h2].
   now apply symbol_small.
 Qed.
 

@@ -1,8 +1,8 @@
-(** The pairs of one covering Split, decided: proofs/theorem-40.md, for one character on either side
-    of the cut.
+(** The pairs of one Split, decided, for one character on either side of the cut:
+    proofs/theorem-40.md, and theorem-41.md for a Split that leaves gaps.
 
     A pattern is a tree over symbols: numbers of characters that no class of the pattern tells
-    apart. The machine is made of the tree by computing; [table_ok] is the checker, [theorem_40] says
+    apart. The machine is made of the tree by computing; [table_ok] is the checker, [theorem_41] says
     what it proves. *)
 From Coq Require Import List Arith Lia Bool.
 From Tokpar Require Import Merging Seams PreTokens Patterns.
@@ -182,12 +182,15 @@ Definition machine_of (size : nat) (t : tree) : machine :=
      dead := shrink (length all) (dead_in size) all;
      sure := shrink (length all) (sure_in size) all |}.
 
-(** That the sets are what they say, and each text has a match at its beginning. *)
+(** That the sets are what they say. *)
 Definition machine_ok (size : nat) (m : machine) : bool :=
   in_states (start m) (states m) &&
   forallb (fun x => forallb (fun c => in_states (to x c) (states m)) (List.seq 0 size)) (states m) &&
   forallb (dead_in size (dead m)) (dead m) &&
-  forallb (sure_in size (sure m)) (sure m) &&
+  forallb (sure_in size (sure m)) (sure m).
+
+(** That each text has a match at its beginning. *)
+Definition covers (size : nat) (m : machine) : bool :=
   forallb (fun c => in_states (to (start m) c) (sure m)) (List.seq 0 size).
 
 (** Whether an attempt in this state before the cut ends its match at the same place in the left part
@@ -195,9 +198,18 @@ Definition machine_ok (size : nat) (m : machine) : bool :=
 Definition same_at_cut (m : machine) (d : nat) (x : state) : bool :=
   eqb (hit x None) (hit x (Some d)) && in_states (to x d) (dead m).
 
-(** The cut between the symbols [c] and [d]. *)
-Definition pair_ok (m : machine) (c d : nat) : bool :=
-  forallb (fun x => same_at_cut m d (to x c)) (states m).
+(** Whether an attempt in this state before the cut goes on over it, and is, behind [d], in the state
+    of an attempt that begins at the cut. *)
+Definition goes_on (m : machine) (d : nat) (x : state) : bool :=
+  hit x None && state_same (to x d) (to (start m) d) && in_states (to x d) (sure m).
+
+(** The cut between the symbols [c] and [d]: the last piece before it ends there, also in a text that
+    goes on with [d]; with [glue], it may also go on to where the first piece behind the cut ends. *)
+Definition cut_ok (glue : bool) (m : machine) (c d : nat) : bool :=
+  forallb (fun x => same_at_cut m d (to x c) || glue && goes_on m d (to x c)) (states m) &&
+  (hit (to (start m) c) None || in_states (to (start m) d) (sure m) ||
+   glue && in_states (to (start m) d) (dead m)).
+Notation pair_ok := (cut_ok false).
 
 (** A table of pairs: for each symbol before the cut, those behind it. *)
 Definition table : Type := list (list nat).
@@ -211,10 +223,13 @@ Fixpoint nullable_tree (p : plain) : bool :=
   | PAlt p1 p2 => nullable_tree p1 || nullable_tree p2
   end.
 
+(** No match is empty, and the machine of the tree is what it says. *)
+Definition tree_ok (size : nat) (t : tree) : bool :=
+  negb (nullable_tree (compile t)) && machine_ok size (machine_of size t).
+
 Definition table_ok (size : nat) (t : tree) (pairs : table) : bool :=
   let m := machine_of size t in
-  negb (nullable_tree (compile t)) && machine_ok size m &&
-  forallb (fun c => forallb (pair_ok m c) (nth c pairs [])) (List.seq 0 (length pairs)).
+  tree_ok size t && forallb (fun c => forallb (pair_ok m c) (nth c pairs [])) (List.seq 0 (length pairs)).
 
 (** ** What a tree means *)
 Section Meaning.
@@ -478,6 +493,29 @@ Proof.
     now destruct (hit x (Some (symbol a))).
 Qed.
 
+Lemma first_over x v y z t :
+  first (to (read x (word v)) (symbol y)) z = Some t -> first x (v ++ y :: z) = Some t.
+Proof.
+  revert x. induction v as [|a v IH]; intros x h; simpl in *; rewrite first_cons; [now rewrite h|].
+  now rewrite IH.
+Qed.
+
+Lemma hit_first x v : hit (read x (word v)) None = true -> first x v = Some [].
+Proof.
+  revert x. induction v as [|a v IH]; intros x h; simpl in h.
+  - now rewrite first_nil, h.
+  - now rewrite first_cons, IH.
+Qed.
+
+Lemma first_le x v t : first x v = Some t -> length t <= length v.
+Proof.
+  revert x. induction v as [|a v IH]; intros x; [rewrite first_nil|rewrite first_cons].
+  - destruct (hit x None); intros e; [now injection e as <-|easy].
+  - destruct (first (to x (symbol a)) v) eqn:f.
+    + intros e. injection e as <-. apply IH in f. simpl. lia.
+    + destruct (hit x (Some (symbol a))); intros e; [now injection e as <-|easy].
+Qed.
+
 Lemma nullable_plain p : nullable_tree p = nullable A (R p).
 Proof. induction p; simpl; congruence. Qed.
 
@@ -499,25 +537,20 @@ Lemma fine_parts :
   In (start M) (states M) /\
   (forall x a, In x (states M) -> In (to x (symbol a)) (states M)) /\
   (forall x, In x (dead M) -> dead_in size (dead M) x = true) /\
-  (forall x, In x (sure M) -> sure_in size (sure M) x = true) /\
-  (forall a, In (to (start M) (symbol a)) (sure M)).
+  (forall x, In x (sure M) -> sure_in size (sure M) x = true).
 Proof.
-  unfold machine_ok in fine. apply andb_prop in fine as [f5 f]. apply andb_prop in f5 as [f5 f4].
-  apply andb_prop in f5 as [f5 f3]. apply andb_prop in f5 as [f1 f2].
-  rewrite forallb_forall in f2, f3, f4, f. split; [now apply in_states_spec|].
-  split; [|split; [easy|split; [easy|]]].
-  - intros x a i. specialize (f2 x i). rewrite forallb_forall in f2.
-    apply in_states_spec, f2, in_symbols.
-  - intros a. apply in_states_spec, f, in_symbols.
-Qed.
-
-Lemma start_pattern w : first (start M) w = hd_error (ways pattern w).
-Proof.
-  unfold first. rewrite start_is. simpl. now rewrite app_nil_r, compile_ways.
+  unfold machine_ok in fine. apply andb_prop in fine as [f f4]. apply andb_prop in f as [f f3].
+  apply andb_prop in f as [f1 f2]. rewrite forallb_forall in f2, f3, f4.
+  split; [now apply in_states_spec|]. split; [|easy].
+  intros x a i. specialize (f2 x i). rewrite forallb_forall in f2.
+  apply in_states_spec, f2, in_symbols.
 Qed.
 
 Lemma length_of w : match_length pattern w = option_map (fun u => length w - length u) (first (start M) w).
-Proof. rewrite start_pattern. unfold match_length. now destruct (ways pattern w). Qed.
+Proof.
+  unfold first. rewrite start_is. simpl. rewrite app_nil_r, compile_ways. unfold match_length.
+  now destruct (ways pattern w).
+Qed.
 
 Lemma reached x v : In x (states M) -> In (read x (word v)) (states M).
 Proof.
@@ -538,19 +571,12 @@ Qed.
 Lemma sure_first x w : In x (sure M) -> first x w <> None.
 Proof.
   revert x. induction w as [|a w IH]; intros x i;
-    pose proof (proj1 (proj2 (proj2 (proj2 fine_parts))) x i) as d;
+    pose proof (proj2 (proj2 (proj2 fine_parts)) x i) as d;
     apply andb_prop in d as [q d]; rewrite forallb_forall in d.
   - now rewrite first_nil, q.
   - rewrite first_cons. specialize (d _ (in_symbols a)). apply orb_prop in d as [d|d].
     + rewrite d. now destruct (first (to x (symbol a)) w).
     + apply in_states_spec in d. apply (IH _) in d. now destruct (first (to x (symbol a)) w).
-Qed.
-
-Lemma always_matches w : w <> [] -> first (start M) w <> None.
-Proof.
-  destruct w as [|a w]; [easy|]. intros _. rewrite first_cons.
-  pose proof (sure_first _ w (proj2 (proj2 (proj2 (proj2 fine_parts))) a)) as s.
-  now destruct (first (to (start M) (symbol a)) w).
 Qed.
 
 Lemma pattern_no_empty : no_empty_match pattern.
@@ -562,34 +588,81 @@ Qed.
 Lemma pattern_pieces : ends_first_piece (first_end pattern).
 Proof. apply pattern_restartable, pattern_no_empty. Qed.
 
-Lemma end_of w : w <> [] -> exists u, first (start M) w = Some u /\ length u < length w /\
-  first_end pattern w = length w - length u.
+Lemma dead_start y z : In (to (start M) (symbol y)) (dead M) -> match_length pattern (y :: z) = None.
 Proof.
-  intros ne. pose proof (always_matches w ne) as a. unfold first_end. rewrite length_of.
-  destruct (first (start M) w) as [u|] eqn:e; [|easy]. exists u. simpl. split; [easy|].
-  split; [|easy]. pose proof (pattern_pieces w ne) as p. unfold first_end in p.
-  rewrite length_of, e in p. simpl in p. lia.
+  intros i. pose proof (pattern_no_empty (y :: z)) as ne.
+  rewrite length_of, first_cons, dead_first in * by easy.
+  destruct (hit (start M) (Some (symbol y))); [|easy]. exfalso. apply ne. simpl. f_equal. lia.
 Qed.
 
-(** An attempt whose state at the cut is the same there. *)
-Lemma same_end u y W : u <> [] ->
-  same_at_cut M (symbol y) (read (start M) (word u)) = true ->
-  first_end pattern (u ++ y :: W) = first_end pattern u.
+(** *** At a cut *)
+Section AtCut.
+Variable glue : bool.
+Variables a b : A.
+Variable W : list A.
+Hypothesis ok : cut_ok glue M (symbol a) (symbol b) = true.
+
+Lemma match_over u :
+  match_length pattern ((u ++ [a]) ++ b :: W) = match_length pattern (u ++ [a]) \/
+  glue = true /\ match_length pattern (u ++ [a]) = Some (length (u ++ [a])) /\
+  exists n, match_length pattern (b :: W) = Some n /\
+            match_length pattern ((u ++ [a]) ++ b :: W) = Some (length (u ++ [a]) + n).
 Proof.
-  intros ne h. apply andb_prop in h as [h n]. apply eqb_prop in h.
-  apply in_states_spec, (dead_first _ W) in n.
-  destruct (end_of u ne) as (v & e & lt & ->).
-  assert (u ++ y :: W <> []) as ne' by now destruct u.
-  destruct (end_of _ ne') as (v' & e' & lt' & ->).
-  rewrite (first_alike _ u y W), e in e' by easy. injection e' as <-.
-  rewrite !app_length. lia.
+  apply andb_prop in ok as [h _]. rewrite forallb_forall in h.
+  specialize (h _ (reached _ u (proj1 fine_parts))).
+  assert (to (read (start M) (word u)) (symbol a) = read (start M) (word (u ++ [a]))) as e
+    by now rewrite map_app, read_app.
+  rewrite e in h. apply orb_prop in h as [h|h].
+  - left. apply andb_prop in h as [h n]. apply eqb_prop in h. apply in_states_spec in n.
+    rewrite !length_of, (first_alike _ _ b W h (dead_first _ W n)).
+    destruct (first (start M) (u ++ [a])); [|easy]. simpl. rewrite !app_length. f_equal. lia.
+  - right. apply andb_prop in h as [g h]. split; [easy|]. apply andb_prop in h as [h sure].
+    apply andb_prop in h as [h same]. apply state_same_spec in same. apply in_states_spec in sure.
+    rewrite !length_of, (hit_first _ _ h). split; [simpl; f_equal; lia|].
+    destruct (first (to (read (start M) (word (u ++ [a]))) (symbol b)) W) as [v|] eqn:f;
+      [|now apply (sure_first _ W) in sure].
+    rewrite (first_over _ _ _ _ _ f). rewrite same in f.
+    assert (first (start M) (b :: W) = Some v) as f' by now rewrite first_cons, f.
+    rewrite f'. exists (length (b :: W) - length v). split; [easy|]. apply first_le in f'.
+    rewrite app_length. cbn [option_map]. f_equal. lia.
 Qed.
-Lemma pair_end u a b W : pair_ok M (symbol a) (symbol b) = true ->
-  first_end pattern ((u ++ [a]) ++ b :: W) = first_end pattern (u ++ [a]).
+
+Lemma gap_over u :
+  gap A pattern ((u ++ [a]) ++ b :: W) = gap A pattern (u ++ [a]) \/
+  glue = true /\ gap A pattern (u ++ [a]) = length (u ++ [a]) /\
+  gap A pattern ((u ++ [a]) ++ b :: W) = length (u ++ [a]) + first_end pattern (b :: W).
 Proof.
-  intros h. apply same_end; [now destruct u|]. unfold pair_ok in h. rewrite forallb_forall in h.
-  rewrite map_app, read_app. apply h, reached, fine_parts.
+  induction u as [|x u IH].
+  - destruct (match_over []) as [e|(g & e1 & n & _ & e2)].
+    + simpl in *. rewrite e. destruct (match_length pattern [a]) eqn:none; [now left|].
+      apply andb_prop in ok as [_ h]. apply orb_prop in h as [h|h]; [apply orb_prop in h as [h|h]|].
+      * pose proof (hit_first (start M) [a] h) as f. rewrite length_of, f in none. easy.
+      * left. apply in_states_spec, (sure_first _ W) in h. rewrite (length_of (b :: W)), first_cons.
+        now destruct (first (to (start M) (symbol b)) W).
+      * right. apply andb_prop in h as [g h]. split; [easy|]. split; [easy|]. unfold first_end.
+        simpl. now rewrite (dead_start b W (in_states_spec _ _ h)).
+    + left. simpl in *. now rewrite e1, e2.
+  - assert (forall w, gap A pattern (x :: w) =
+      match match_length pattern (x :: w) with Some _ => 0 | None => S (gap A pattern w) end)
+      as step by easy.
+    rewrite <- !app_comm_cons, !step.
+    destruct (match_over (x :: u)) as [e|(g & e1 & n & _ & e2)]; rewrite <- !app_comm_cons in *.
+    + rewrite e. destruct (match_length pattern (x :: u ++ [a])); [now left|].
+      destruct IH as [->|(g & -> & ->)]; [now left|]. now right.
+    + left. now rewrite e1, e2.
 Qed.
+
+(** The first piece of a text that ends in a stays as it is, or goes on to the end of that behind. *)
+Lemma end_over u :
+  first_end pattern ((u ++ [a]) ++ b :: W) = first_end pattern (u ++ [a]) \/
+  glue = true /\ first_end pattern (u ++ [a]) = length (u ++ [a]) /\
+  first_end pattern ((u ++ [a]) ++ b :: W) = length (u ++ [a]) + first_end pattern (b :: W).
+Proof.
+  unfold first_end at 1 2 3 4. destruct (match_over u) as [->|(g & -> & n & e & ->)].
+  - destruct (match_length pattern (u ++ [a])); [now left|]. apply gap_over.
+  - right. unfold first_end. now rewrite e.
+Qed.
+End AtCut.
 End Checked.
 
 Lemma holds_spec pairs c d : holds pairs c d = true -> c < length pairs /\ In d (nth c pairs []).
@@ -600,22 +673,52 @@ Proof.
   rewrite nth_overflow in i by easy. easy.
 Qed.
 
-(** Theorem 40 for pairs, that the checker is right: each pair of a table that it accepts is safe. *)
-Theorem theorem_40 : forall (size : nat) (t : tree) (pairs : table),
+Lemma pair_safe size t c d : (forall a, symbol a < size) -> tree_ok size t = true ->
+  pair_ok (machine_of size t) c d = true ->
+  safe (first_end (tree_regex t)) (fun a => symbol a = c) (fun a => symbol a = d).
+Proof.
+  intros small h ok. apply andb_prop in h as [n f]. apply negb_true_iff in n.
+  apply lemma_17; [exact (pattern_pieces t n)|]. intros u a b W <- <-.
+  destruct (end_over size small t (machine_of size t) eq_refl f n false a b W ok u) as [e|[g _]];
+    [exact e|discriminate g].
+Qed.
+
+(** Theorem 40, that the checker is right: in a covering Split its two conditions are enough. *)
+Theorem theorem_40 : forall (size : nat) (t : tree), (forall a, symbol a < size) ->
+  let M := machine_of size t in tree_ok size t = true -> covers size M = true ->
+  covering (tree_regex t) /\
+  forall c d, c < size -> (forall x, In x (states M) -> same_at_cut M d (to x c) = true) ->
+    safe (first_end (tree_regex t)) (fun a => symbol a = c) (fun a => symbol a = d).
+Proof.
+  intros size t small. cbv zeta. set (M := machine_of size t). intros ok cov.
+  unfold covers in cov. rewrite forallb_forall in cov.
+  pose proof (proj2 (andb_prop _ _ ok)) as f. split.
+  - intros [|a w] ne; [contradiction|]. unfold matches. rewrite (length_of t M eq_refl), first_cons.
+    assert (In (to (start M) (symbol a)) (sure M)) as i
+      by (apply in_states_spec, cov, in_seq; specialize (small a); lia).
+    apply (sure_first size small M f _ w) in i.
+    destruct (first (to (start M) (symbol a)) w); [discriminate|contradiction].
+  - intros c d lt h. apply (pair_safe size); [exact small|exact ok|]. fold M.
+    apply andb_true_intro. split.
+    + apply forallb_forall. intros x i. rewrite (h x i). reflexivity.
+    + assert (In (to (start M) c) (sure M)) as i by (apply in_states_spec, cov, in_seq; lia).
+      apply (fine_parts size small M f) in i. apply andb_prop in i as [-> _]. reflexivity.
+Qed.
+
+(** Theorem 41, that the checker is right: each pair of a table that it accepts is safe, also where
+    the Split leaves gaps. *)
+Theorem theorem_41 : forall (size : nat) (t : tree) (pairs : table),
   (forall a, symbol a < size) -> table_ok size t pairs = true ->
   ends_first_piece (first_end (tree_regex t)) /\
   forall c d, holds pairs c d = true ->
     safe (first_end (tree_regex t)) (fun a => symbol a = c) (fun a => symbol a = d).
 Proof.
-  intros size t pairs small h. unfold table_ok in h.
-  apply andb_prop in h as [h w]. apply andb_prop in h as [n f]. apply negb_true_iff in n.
-  pose proof (pattern_pieces t n) as restartable. split; [exact restartable|].
-  intros c d h. apply lemma_17; [exact restartable|]. intros u a b R <- <-.
-  apply (pair_end size small t (machine_of size t) eq_refl f n).
-  apply holds_spec in h as [lt i].
-  rewrite forallb_forall in w. specialize (w (symbol a)). rewrite in_seq in w.
-  assert (0 <= symbol a < 0 + length pairs) as within by lia.
-  specialize (w within). rewrite forallb_forall in w. exact (w _ i).
+  intros size t pairs small h. apply andb_prop in h as [ok w].
+  pose proof (proj1 (andb_prop _ _ ok)) as n. apply negb_true_iff in n.
+  split; [exact (pattern_pieces t n)|].
+  intros c d h. apply (pair_safe size); [exact small|exact ok|]. apply holds_spec in h as [lt i].
+  rewrite forallb_forall in w. specialize (w c). rewrite in_seq in w.
+  specialize (w (conj (Nat.le_0_l c) lt)). rewrite forallb_forall in w. exact (w d i).
 Qed.
 End Meaning.
 

@@ -8,13 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tokpar.disk_cache import digest, directory, write
-
-
-def test_parts_of_the_key_do_not_run_together() -> None:
-    keys = (("ab", "c"), ("a", "bc"), ("abc",), ("abc", ""))
-    assert len({digest(key) for key in keys}) == len(keys)
-    assert digest(["a"]) == digest([b"a"]) == digest(["a"])
+from tokpar.disk_cache import directory, write
 
 
 def test_the_directory_is_that_of_the_variable_or_of_the_user(

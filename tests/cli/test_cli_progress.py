@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import re
 import time
 from typing import Any
 
 import pytest
 
 import tokpar
-from tests.support.paths import DEFAULT, VOCAB
+from tests.support.paths import VOCAB
 from tokpar.cli import progress
-from tokpar.cli.progress import ProgressExecutor, long_parts, working
+from tokpar.cli.progress import ProgressExecutor, working
 from tokpar.executors.native import CachedExecutor
 
 TEXT = "The quick brown fox, 12345678 times.  Na\u00efve \u4e2d\u6587 too;\n\n  it's it. " * 300
@@ -74,22 +73,6 @@ def test_a_text_that_a_cache_gets_in_parts_has_the_serial_ids(
     if cached and name in ("default", "deepseek_part.json", "bert_part.json"):
         assert len(bars[0].moves) > len(TEXT) // size // 8
         assert encoding.report.plan == "divided at every space"
-
-
-def test_no_part_ends_inside_an_added_token(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    from tokenizers import AddedToken, Tokenizer
-
-    monkeypatch.setattr(progress, "PART_CHARS", 40)
-    own = Tokenizer.from_file(str(DEFAULT))
-    own.add_special_tokens([AddedToken("quick brown fox", normalized=False)])
-    tokenizer = tokpar.load(own)
-    token_places = [m.span() for m in re.finditer("quick brown fox", TEXT)]
-    for part in long_parts(TEXT, tokenizer):
-        assert not any(a < part.start < b for a, b in token_places)
-    encoding, _ = encoded_with_bar(tokenizer, TEXT)
-    assert encoding.ids.tolist() == own.encode(TEXT).ids
 
 
 # ------------------------------------------------------------------------ where no bar can move

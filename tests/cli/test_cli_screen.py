@@ -50,16 +50,6 @@ def test_help_fits(width: int) -> None:
 # ------------------------------------------------------------------------------------ what is said
 
 
-def test_an_approximate_strategy_is_allowed_as_in_a_shell() -> None:
-    error = run("encode", "--text", "a b", "--strategy", "overlap").error
-    assert error.endswith("use --strategy auto for the exact ids, or --allow-approximate")
-    paper = ("--option", "acceptance=paper", "--strategy", "lopt")
-    for command in ("encode", "count", "check"):
-        error = run(command, "-", *paper, stdin=b"a b").error
-        assert error.endswith("or --allow-approximate")
-        assert "allow_approximate" not in error
-
-
 ESCAPES = "\x1b[31mred\x1b[0m\x9b2J\x07\n\u202e"
 CONTROLS = "\x1b\x9b\x07\u202e"
 

@@ -294,36 +294,6 @@ def test_the_plugin_of_the_tutorial_works_from_a_shell(tmp_path: Path) -> None:
         assert expected in done.stdout
 
 
-INSTALLED = re.compile(
-    r"^    (?:.*&& )?pip install ([^\n&#]*)|`pip install ([^`&#]*)", re.MULTILINE
-)
-FOLDERS = {".": ROOT} | {f"./plugins/{path.name}": path for path in ROOT.glob("plugins/tokpar-*")}
-
-
-@pytest.mark.parametrize(
-    "page",
-    sorted({*PAGES, *ROOT.glob("plugins/**/README.md")}),
-    ids=lambda page: str(page.relative_to(ROOT)),
-)
-def test_an_install_line_brings_each_package_of_this_project_that_it_needs(page: Path) -> None:
-    """No package index has one of them, so the line names the folders of a copy of the
-    repository."""
-    for block, inline in INSTALLED.findall(BLOCK.sub("", page.read_text(encoding="utf-8"))):
-        words = [re.sub(r"\[.*\]$", "", word) for word in shlex.split(block or inline)]
-        if block:
-            assert not [word for word in words if word.startswith("tokpar")], block
-        folders = [FOLDERS[word] for word in words if word in FOLDERS]
-        projects = [
-            tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
-            for folder in folders
-        ]
-        brought = {project["name"] for project in projects}
-        for project in projects:
-            needed = [re.match(r"[\w-]+", each) for each in project["dependencies"]]
-            own = {each[0] for each in needed if each and each[0].startswith("tokpar")}
-            assert own <= brought, block or inline
-
-
 def test_the_readme_has_exactly_two_command_lines_to_copy() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert re.findall(r"^    (\S.*)$", BLOCK.sub("", text), re.MULTILINE) == [

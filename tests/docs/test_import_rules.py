@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import ast
 import os
-import re
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.support.paths import ROOT, TESTS, VOCAB
+from tests.support.paths import ROOT, VOCAB
 
 PACKAGE = ROOT / "tokpar"
 
@@ -71,7 +69,6 @@ BETWEEN_PARTS = {
 """The only imports among the parts that work on texts."""
 
 PLUGGY = frozenset({"hooks", "registry", "builtins"})
-HEAVY = ("tokenizers", "tiktoken", "regex", "tqdm", "hypothesis", "transformers")
 
 
 @dataclass(frozen=True)
@@ -226,42 +223,6 @@ def test_the_certificate_imports_nothing_of_what_it_checks() -> None:
 
 # --------------------------------------------------------------------------- the tests
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-OF_THE_TESTS = {
-    "tests",
-    "tokpar",
-    "tokpar_conformance",
-    "tokpar_pure",
-    "tokpar_strategies",
-    "tokpar_train",
-    "tiktoken_ext",
-    "pytest",
-    "hypothesis",
-}
-"""`tests/__init__.py` finds the first three wings, and the `pythonpath` of pytest `tokpar_train`;
-`tiktoken_ext` comes with tiktoken, and each environment of tests has the last two."""
-
-
-def required_packages() -> set[str]:
-    """The packages that `pip install tokpar` installs."""
-    return {re.split(r"[^\w-]", line)[0] for line in PROJECT["dependencies"]}
-
-
-def optional_imports(source: str) -> list[str]:
-    """The packages that a module imports at its top, and that an environment with only the wheel,
-    pytest and hypothesis lacks. A test gets such a package from `pytest.importorskip`."""
-    known = sys.stdlib_module_names | required_packages() | OF_THE_TESTS
-    read = {
-        item.module.split(".")[0] for item in imports(ast.parse(source), "tests") if not item.lazy
-    }
-    return sorted(read - known)
-
-
-def test_no_module_of_tests_imports_an_optional_package_at_its_top() -> None:
-    sources = sorted(TESTS.rglob("*.py"))
-    found = {path: optional_imports(path.read_text(encoding="utf-8")) for path in sources}
-    assert {path.relative_to(TESTS): names for path, names in found.items() if names} == {}
-
 
 # --------------------------------------------------------------------------- import tokpar
 
@@ -343,31 +304,6 @@ def test_an_encode_loads_few_of_our_files(
     files = [path for path in files if path.is_file()]  # `_call` is written in C
     assert len(files) <= MOST_FILES
     assert sum(len(p.read_text("utf-8").splitlines()) for p in files) <= MOST_LINES
-
-
-DOORS = ("tokpar.plugin", *(f"tokpar.plugin.{name}" for name in ("split", "merge", "tokenizer")))
-
-
-@pytest.mark.parametrize("door", DOORS)
-def test_importing_what_plugins_need_imports_no_engine(door: str) -> None:
-    loaded = run(f"import sys, {door}; print(*sys.modules)").split()
-    assert sorted(set(HEAVY) & set(loaded)) == []
-
-
-def test_the_trainer_is_imported_when_it_is_asked_for() -> None:
-    loaded = run("import sys, tokpar; print(*sys.modules)").split()
-    assert not [name for name in loaded if name.startswith("tokpar_train")]
-    without = "import sys; sys.modules['tokpar_train'] = None\n"
-    asked = """
-from tokpar import *
-try:
-    from tokpar import train
-except ImportError as error:
-    print(error)
-"""
-    said = "tokpar.train needs the package tokpar-train: pip install ./plugins/tokpar-pure "
-    said += "./plugins/tokpar-train, in a checkout of tokpar\n"
-    assert run(without + asked) == said
 
 
 # ------------------------------------------------------------------------- the tests themselves

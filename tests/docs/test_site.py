@@ -113,11 +113,7 @@ SOURCES |= {"plugins/tokpar-diff/README.md"}
         ("api/hooks.md", "[a](../../proofs/stream.md)", "[a](../proofs/stream.md)"),
         ("proofs/stream.md", "[a](../docs/sessions.md)", "[a](../sessions.md)"),
         ("proofs/stream.md", "[a](coq/Seams.v)", "[a](coq/Seams.v)"),
-        (
-            "plugins/tokpar-diff/README.md",
-            "[a](../../docs/sessions.md)",
-            "[a](../../sessions.md)",
-        ),
+        ("plugins/tokpar-diff/README.md", "[a](../../docs/sessions.md)", "[a](../../sessions.md)"),
         (
             "sessions.md",
             "[a](../plugins/tokpar-diff/README.md)",

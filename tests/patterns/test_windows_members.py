@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +14,14 @@ from hypothesis import strategies as st
 
 from tests.conftest import below_one, is_quick
 from tests.recipes.engines import MEMBERS
-from tests.support.windows_brute import ask, asked
 from tokpar.patterns import charclass_cache as kept
 from tokpar.patterns import charclass_members as asking
 from tokpar.patterns.char_partition import alphabet
 from tokpar.patterns.charclass_cache import cached_members
-from tokpar.patterns.charclass_members import EVERY, match_chars, members
+from tokpar.patterns.charclass_members import match_chars, members
 from tokpar.patterns.class_tables import Ranges
 from tokpar.patterns.pattern_reader import UnsupportedPatternError, read_pattern
-from tokpar.patterns.splits import SplitStage, decide_pairs, machines_of
-from tokpar.patterns.time_budget import Budget
+from tokpar.patterns.splits import SplitStage, decide_pairs
 from tokpar.regexes.pattern_parser import ENGINES
 
 CLASSES = (
@@ -55,18 +52,6 @@ def test_classes_hold_what_the_engine_says(engine: str) -> None:
         assert {char for char in SAMPLE if inside(found[source], char)} == own, source
         said = match_chars(source, engine, "".join(sorted(SAMPLE)))
         assert {c for c, yes in zip(sorted(SAMPLE), said, strict=True) if yes} == own
-
-
-def test_symbols_are_the_coarsest() -> None:
-    found = alphabet({"letters": ((65, 90), (97, 122)), "vowel": ((97, 97),)})
-    assert found.size == 3
-    assert found.symbols("zZa ") == (found.symbols("Z")[0],) * 2 + found.symbols("a ")
-    assert len(set(found.symbols("za "))) == 3
-    assert found.symbol_of[0xD800] == found.size
-    assert found.sets["letters"] == {*found.symbols("za")}
-    assert [found.symbols(char)[0] for char in found.examples] == [0, 1, 2]
-    assert len(found.symbol_of) == 0x110000
-    assert (found.symbol_of < 3).sum() == sum(high - low + 1 for low, high in EVERY)
 
 
 @given(st.lists(st.tuples(st.integers(0, 300), st.integers(0, 40)), max_size=4))
@@ -172,17 +157,6 @@ def test_a_spoilt_file_is_no_authority(folder: Path, asks: list[str], change: st
     assert list(folder.iterdir()) == [file]
 
 
-def test_without_a_directory_nothing_is_kept(
-    tmp_path: Path, asks: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TOKPAR_CACHE", "")
-    assert cached_members([r"\s"], "regex") == cached_members([r"\s"], "regex")
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path / "file"))
-    cached_members([r"\s"], "regex")
-    assert asks == ["regex"] * 3
-
-
 # ---------------------------------------------------------------------------------- refused
 
 
@@ -281,17 +255,3 @@ def test_a_witness_is_found_long_after_the_decision() -> None:
         pass
     assert windows.witness("a", "b") is not None
     assert windows.witness(" ", "b") is None
-
-
-def test_asking_an_engine_for_its_classes_may_take_any_time() -> None:
-    """What is bounded begins behind it: the first process that sees a pattern has to ask."""
-
-    def slow(sources: Iterable[str], engine: str) -> dict[str, Ranges]:
-        until = time.thread_time() + 0.3
-        while time.thread_time() < until:
-            pass
-        return ask("ab 1")(sources, engine)
-
-    row = [SplitStage(r"\w+|\s", "regex")]
-    symbols, machines = machines_of(row, slow, asked("ab 1"), Budget(0.2))
-    assert (symbols.size, len(machines)) == (2, 1)

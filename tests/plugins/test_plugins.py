@@ -111,31 +111,6 @@ def text_file(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_the_example_offers_one_of_each(example: ModuleType) -> None:
-    (record,) = [each for each in tokpar.plugins() if each.name == "example"]
-    assert record.problem is None
-    assert record.provides == (
-        "command lines",
-        "executor pool",
-        "merger edges",
-        "splitter lines",
-        "strategy lines",
-        "tokenizer letters",
-    )
-    assert {each.partition(" ")[0] for each in record.provides} == {
-        kind for _, kind in hooks.OFFERS.values()
-    }
-
-
-def test_the_example_splits_at_ends_of_lines(example: ModuleType) -> None:
-    encoding = tokpar.encode(TEXT, strategy="lines", executor="pool", workers=2, chunk_chars=100)
-    assert encoding == tokpar.encode(TEXT, strategy="serial")
-    assert encoding.report.executor == "pool"
-    assert len(encoding.seams) > 500
-    assert {TEXT[seam.position - 1] for seam in encoding.seams} == {"\n"}
-    assert tokpar.check(encoding, TEXT).ok
-
-
 def test_the_tokenizer_of_the_example_is_loaded_by_its_file(
     example: ModuleType, letters: str, tmp_path: Path
 ) -> None:

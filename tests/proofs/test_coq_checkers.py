@@ -140,7 +140,7 @@ class Drawn:
         ranges = (f"({ord(c)}%N, {ord(c)}%N, {self.table.symbol_of[ord(c)]})" for c in {*LETTERS})
         return (
             f"{{| size := {self.table.size}; ranges := [{'; '.join(ranges)}]; other := 0; "
-            f"pattern := snd (fst {table}); pairs := snd {table}; "
+            f"pattern := hd Nothing (snd (fst {table})); pairs := snd {table}; "
             f"vocabulary_of := [{'; '.join(words)}]; merges := [{'; '.join(pairs)}]; "
             f"whole_piece := {str(self.whole_piece).lower()} |}}"
         )

@@ -19,34 +19,35 @@ from tokpar.regexes.pattern_parser import PatternReader
 FILE = Path(__file__).parents[2] / "proofs" / "coq" / "Tables.v"
 MODES = {"greedy": "Greedy", "lazy": "Lazy", "possessive": "Possessively"}
 HEAD = """\
-(** The built-in families of one Split: their patterns over symbols, and the pairs that tokpar
+(** The built-in families: the patterns of their Splits over symbols, and the pairs that tokpar
     stores for them. Written by `python -m tests.recipes.coq_tables` from tokpar/data/tables;
     do not edit.
 
     A symbol stands for all characters that no class of the pattern tells apart: `classes` in
     tokpar/data/tables/patterns. *)
 From Coq Require Import List.
-From Tokpar Require Import PreTokens Patterns PatternPairs.
+From Tokpar Require Import PreTokens Patterns PatternPairs Rows.
 Import ListNotations.
 
-(** How many symbols there are, the pattern, the pairs. *)
-Definition family : Type := nat * tree * table.
+(** How many symbols there are, the pattern of each Split, the pairs. *)
+Definition family : Type := nat * list tree * table.
 """
 TAIL = """
 (** The checker accepts all of them ... *)
-Theorem families_ok : forallb (fun '(size, t, pairs) => table_ok size t pairs) families = true.
+Theorem families_ok :
+  forallb (fun '(size, trees, pairs) => row_ok size trees pairs) families = true.
 Proof. vm_compute. reflexivity. Qed.
 
-(** ... so every pair that a stored table accepts is safe, whichever characters its symbols stand
-    for. *)
-Theorem built_in_pairs : forall size t pairs, In (size, t, pairs) families ->
+(** ... so a cut at a pair that a stored table accepts leaves the pieces as they are, whichever
+    characters its symbols stand for. *)
+Theorem built_in_pairs : forall size trees pairs, In (size, trees, pairs) families ->
   forall (A : Type) (symbol : A -> nat), (forall a, symbol a < size) ->
-    ends_first_piece (first_end (tree_regex symbol t)) /\\
     forall c d, holds pairs c d = true ->
-      safe (first_end (tree_regex symbol t)) (fun a => symbol a = c) (fun a => symbol a = d).
+      pair_parts (pieces_of_row (splits_of symbol trees))
+                 (fun a => symbol a = c) (fun a => symbol a = d).
 Proof.
-  intros size t pairs i A symbol small. apply (theorem_40 A symbol size); [exact small|].
-  pose proof (proj1 (forallb_forall _ _) families_ok _ i) as h. exact h.
+  intros size trees pairs i A symbol small. apply (theorem_42 A symbol size); [exact small|].
+  exact (proj1 (forallb_forall _ _) families_ok _ i).
 Qed.
 """
 
@@ -56,7 +57,7 @@ def coq_file() -> str:
     names, definitions = [], []
     for family, number, entry in decided_tables():
         name = f"{family}_{number}"
-        trees = {coq_tree(tree, entry["size"]) for tree in trees_of(entry)}
+        trees = {coq_row(row, entry["size"]) for row in trees_of(entry)}
         if len(trees) != 1:
             raise ValueError(f"{name} has {len(trees)} patterns")
         names.append(name)
@@ -76,21 +77,28 @@ def coq_pairs(entry: Mapping[str, Any]) -> str:
 
 
 def decided_tables() -> Iterator[tuple[str, int, Mapping[str, Any]]]:
-    """Each stored table of a pattern of one Split: name, number, entry."""
-    for name, described in read_table("patterns.json")["patterns"].items():
-        if all(len(each["patterns"]) == 1 for each in described["sources"]):
-            for number, entry in enumerate(read_table(f"patterns/{name}.json")["tables"], start=1):
-                yield name, number, entry
+    """Each stored table: name, number, entry."""
+    for name in read_table("patterns.json")["patterns"]:
+        for number, entry in enumerate(read_table(f"patterns/{name}.json")["tables"], start=1):
+            yield name, number, entry
 
 
-def trees_of(entry: Mapping[str, Any]) -> list[Any]:
-    """The tree of each spelling of a table, as the checker reads it."""
+def trees_of(entry: Mapping[str, Any]) -> list[list[Any]]:
+    """The trees of each spelling of a table, one for each Split, as the checker reads them."""
     return [
-        PatternReader(source["patterns"][0], source["engine"]).tree(
-            entry["classes"].__getitem__, entry["size"]
-        )
+        [
+            PatternReader(pattern, source["engine"]).tree(
+                entry["classes"].__getitem__, entry["size"]
+            )
+            for pattern in source["patterns"]
+        ]
         for source in entry["sources"]
     ]
+
+
+def coq_row(trees: Sequence[Any], size: int) -> str:
+    """The trees of a row of Splits, as Rows.v writes them."""
+    return f"[{'; '.join(coq_tree(tree, size) for tree in trees)}]"
 
 
 def coq_tree(node: Sequence[Any], size: int) -> str:

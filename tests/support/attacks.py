@@ -34,18 +34,7 @@ from tokpar.seams import Columns, Everywhere, Seams
 from tokpar.types import Report, Rule, Seam, Theorem, Witness
 
 WORDS = ["space", "non-space", "any", "gpt2", "cl100k", "o200k", "letter", "nl", "a", " ", "", "\0"]
-NAMES = [
-    "pattern",
-    "left",
-    "right",
-    "absorbed",
-    "proof",
-    "run",
-    "token",
-    "spared",
-    "scheme",
-    "end",
-]
+NAMES = ["pattern", "left", "right", "absorbed", "proof", "run", "token", "spared", "scheme", "end"]
 NUMBERS = [0, 1, 2, 3, -1, 7, 255, 2**31, 2**53, -(2**62)]
 VALUES: list[int | str] = [*WORDS, *NUMBERS]
 

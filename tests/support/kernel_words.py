@@ -58,6 +58,13 @@ def find_slot(
     return -1
 
 
+def free_slot(slots: Sequence[int], last: int, h: int) -> int:
+    for tried in range(PROBES):
+        if slots[4 * ((h + tried) & last) + 3] == 0:
+            return 4 * ((h + tried) & last)
+    return -1
+
+
 def token_at(
     slots: Sequence[int], last: int, keys: bytes, seeds: Sequence[int], p: bytes, at: int, n: int
 ) -> int:
@@ -65,3 +72,8 @@ def token_at(
     h = hash_of(p, at, n, size, k0, k1, seeds)
     e = find_slot(slots, last, keys, h, k0, k1, p, at, n, size)
     return -1 if e < 0 else slots[e + 2] & 0xFFFFFFFF
+
+
+def pair_hash(pair: int) -> int:
+    pair = (pair * 0x9E3779B97F4A7C15) & _MASK
+    return pair ^ (pair >> 29)

@@ -22,7 +22,7 @@ from tokpar.arrays import IdArray
 from tokpar.errors import EngineError
 from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.patterns.shipped_patterns import O200K, QWEN2
-from tokpar.types import AddedToken, Facts, Rows
+from tokpar.types import AddedToken, Facts
 
 ADDED = "<|odd|>"
 FOLDED = [
@@ -55,26 +55,6 @@ class Points:
     def facts(self) -> Facts:
         tokens = (AddedToken(ADDED, 1), AddedToken("x", 2))
         return Facts("points", "none", added_tokens=tokens, unprovable="", tokens=lambda: [b"xy"])
-
-
-@dataclass(frozen=True)
-class Batched(Points):
-    """Forgets the last text of a batch of more than one."""
-
-    def encode_many(self, texts: list[str], spans: bool) -> Rows:
-        last = len(texts) - 1
-        return Rows.of(self.encode("" if 0 < k == last else text) for k, text in enumerate(texts))
-
-
-@dataclass(frozen=True)
-class Finished(Points):
-    """Finishes with one id, twice where a text has a digit."""
-
-    digits: bool = False
-
-    def encode_whole(self, text: str) -> IdArray:
-        last = [0] * (1 + (self.digits and any(map(str.isdigit, text))))
-        return np.concatenate([self.encode(text), np.array(last, dtype=np.uint32)])
 
 
 @pytest.fixture(autouse=True)
@@ -152,10 +132,7 @@ def test_a_planted_difference_is_found_and_made_small(
     assert told[-1] == "Do without."
 
 
-@pytest.mark.parametrize(
-    ("pattern", "merged", "smallest"),
-    cases(FOLDED, FOLDED[:1]),
-)
+@pytest.mark.parametrize(("pattern", "merged", "smallest"), cases(FOLDED, FOLDED[:1]))
 def test_an_engine_that_folds_no_letters_but_those_of_ascii_is_found(
     pattern: str, merged: bytes, smallest: str
 ) -> None:
@@ -247,17 +224,6 @@ def test_an_engine_that_raises_where_the_reference_does_not_is_refused() -> None
     assert agreement(Points(), lambda: Points(fails)).startswith("same ids")
 
 
-def test_a_batch_call_with_other_ids_is_found() -> None:
-    with pytest.raises(EngineError, match="among others in one call"):
-        agreement(Batched())
-
-
-def test_finished_ids_are_compared_too() -> None:
-    assert agreement(Finished(), Finished).startswith("same ids")
-    with pytest.raises(EngineError, match=r"text +'1' \(1 code points\)"):
-        agreement(Finished(digits=True), Finished, key="other")
-
-
 # ------------------------------------------------------------------------------- what a file says
 
 
@@ -269,13 +235,6 @@ def test_a_kept_answer_is_given_without_the_reference(cache: Path) -> None:
     assert agreement(Points(only("a")), never) == first
     [file] = cache.iterdir()
     assert file.suffix == ".json"
-
-
-@pytest.mark.parametrize("other", [{"key": "k"}, {"engine": "engine 2"}, {"library": "library 3"}])
-def test_another_file_engine_or_library_is_asked_anew(other: dict[str, str]) -> None:
-    agreement(Points())
-    with pytest.raises(AssertionError, match="the reference was called"):
-        agreement(Points(), never, **other)
 
 
 @pytest.mark.parametrize(

@@ -110,15 +110,6 @@ def test_how_the_bytes_come_does_not_matter(drawn: Table, parts: list[bytes]) ->
     assert out + by_parts.finish() == drawn.expected(b"".join(parts))
 
 
-@given(tables, texts, texts)
-def test_after_the_end_it_begins_anew(drawn: Table, first: bytes, second: bytes) -> None:
-    eager = EagerBPE(drawn.dictionary)
-    eager.feed(first)
-    eager.finish()
-    assert eager.finish() == []
-    assert eager.feed(second) + eager.finish() == drawn.expected(second)
-
-
 def test_a_token_waits_as_long_as_another_may_stand_in_its_place() -> None:
     """ "ab" may become "abcd"; "abc" may not."""
     drawn = table(LATE)
@@ -150,13 +141,6 @@ def test_a_token_that_may_follow_is_found_if_there_is_one(
         found = following.token(before, text)
         assert found in wanted or not (found or wanted)
         assert following.token(before, text) == found
-
-
-def test_a_token_that_would_be_joined_does_not_follow() -> None:
-    """ "ab" and "cd" become "abcd"; "c" is in no other token."""
-    some = table(LATE).dictionary
-    assert Following(some).token(some.number[b"ab"], b"c") == b""
-    assert Following(some).token(some.number[b"a"], b"c") == b"cd"
 
 
 def test_what_is_kept_does_not_grow_with_the_text() -> None:

@@ -71,12 +71,6 @@ def test_two_tokens_are_neighbours_if_merging_their_bytes_gives_them(drawn: Tabl
         assert some.neighbours(left, right) == (made == [some.ids[left], some.ids[right]])
 
 
-def test_the_last_merge_of_a_token_is_its_rule() -> None:
-    some = table([("b", "c"), ("a", "b"), ("ab", "c"), ("a", "bc")]).dictionary
-    token = some.number[b"abc"]
-    assert (some.spelling[some.left[token]], some.spelling[some.right[token]]) == (b"a", b"bc")
-
-
 def test_a_merge_that_makes_something_else_is_refused_by_name() -> None:
     tokens = BYTES | {b"ab": 256, b"ac": 257}
     broken = Vocabulary("broken", tokens, "pairs", (), {(97, 98): (7, 257)}, True, False)
@@ -111,17 +105,6 @@ def test_every_prefix_has_the_tokens_of_merging_it_alone(
     for length in range(len(data) + 1):
         assert bpe.tokens(length) == drawn.expected(data[:length])
     assert bpe.tokens() == drawn.expected(data)
-
-
-@pytest.mark.parametrize("short", [0, 16], ids=["halving", "trying"])
-@given(drawn=pair_tables())
-def test_all_short_texts(short: int, drawn: Table) -> None:
-    tables_ = Tables(drawn.dictionary, short)
-    for size, letters in ((10, "a"), (6, "ab"), (4, "abc")):
-        for text in map("".join, itertools.product(letters, repeat=size)):
-            bpe = IncrementalBPE(tables_)
-            bpe.append(text.encode())
-            assert bpe.tokens() == drawn.expected(text.encode())
 
 
 @given(tables, texts, st.integers(0, 40))

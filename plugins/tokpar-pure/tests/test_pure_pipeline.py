@@ -544,13 +544,7 @@ def test_named_tokenizers_locate_tokens_where_those_of_hf_are(name: str, text: s
 def test_facts_are_those_of_hf_but_for_the_engine(name: str) -> None:
     ours, theirs = pure(name).facts, tokpar.load(native(name)).facts  # type: ignore[attr-defined]
     assert ours.engine == "regex"
-    for field in (
-        "model",
-        "scheme",
-        "unprovable",
-        "longest_token",
-        "tiles",
-    ):
+    for field in ("model", "scheme", "unprovable", "longest_token", "tiles"):
         assert getattr(ours, field) == getattr(theirs, field), field
     assert set(ours.added_tokens) == set(theirs.added_tokens)
     assert ours.normalizers == theirs.normalizers

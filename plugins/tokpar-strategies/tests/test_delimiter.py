@@ -71,39 +71,6 @@ def test_a_chunk_keeps_the_delimiter_it_ends_with_or_begins_with() -> None:
     assert len(splitter.split(text, tokpar.load(), 1).chunks) == 1
 
 
-@pytest.mark.parametrize("text", ["", " ", "a", "abc" * 50, " " * 3 + "\ud800 a b c"])
-def test_without_a_place_to_cut_the_call_is_the_serial_one(text: str) -> None:
-    tokenizer = part("cl100k_part")
-    encoding = encoded(text, tokenizer, chunk_chars=2)
-    assert encoding.ids.tolist() == serial(tokenizer, text)
-    assert encoding.report.plan == "serial"
-    assert encoding.lossless
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        ({"delimiter": ""}, "at least 1 character, got ''"),
-        ({"delimiter": None}, "got None"),
-        ({"delimiter": 3}, "got 3"),
-        ({"chunk_chars": 0}, "chunk_chars must be an int of at least 1, got 0"),
-        ({"chunk_chars": -1}, "got -1"),
-        ({"chunk_chars": "9"}, "got '9'"),
-        ({"chunk_chars": True}, "got True"),
-        ({"side": "left"}, "side must be one of 'after', 'before', got 'left'"),
-        ({"chunks": 3}, "delimiter: str = ' '"),
-    ],
-)
-def test_options_that_delimiter_cannot_use_are_refused(options: dict[str, Any], says: str) -> None:
-    with pytest.raises(tokpar.OptionError, match=says):
-        encoded("a b", tokpar.load(), **options)
-
-
-def test_delimiter_is_refused_without_allow_approximate() -> None:
-    with pytest.raises(tokpar.LossyError, match="use strategy='auto'"):
-        tokpar.encode("a b", strategy="delimiter")
-
-
 # when it is exact
 
 

@@ -15,7 +15,7 @@ from tokpar_strategies.overlap import build
 
 import tokpar
 from tests.support.delimiter_sizes import plain, sizes
-from tests.support.drawn_runs import adapter_of, any_tokenizer, drawn_text, named, own_call
+from tests.support.drawn_runs import adapter_of, any_tokenizer, drawn_text, own_call
 from tests.support.seams import part, serial
 from tokpar.types import Chunk, Piece
 
@@ -86,29 +86,6 @@ def test_chunks_are_those_of_the_published_code() -> None:
     assert len(splitter.split(text, tokpar.load(), 1).chunks) == 1
 
 
-@pytest.mark.parametrize("match", MATCHES)
-@pytest.mark.parametrize("text", ["", "a", "abcd", "a\ud800" * 9])
-def test_without_a_place_to_cut_the_call_is_the_serial_one(text: str, match: str) -> None:
-    tokenizer = part("cl100k_part")
-    encoding = encoded(text, tokenizer, chunk_chars=4, overlap_chars=2, match=match)
-    assert encoding.ids.tolist() == serial(tokenizer, text)
-    assert encoding.report.plan == "serial"
-    assert encoding.lossless
-
-
-def merged(
-    left: list[int], right: list[int], match: str = "longest"
-) -> tuple[list[int], tuple[tuple[str, int | str], ...]]:
-    """Two chunks of a tokenizer without facts."""
-    _, merger = build(match=match)  # type: ignore[arg-type]
-    chunks = [Chunk(0, 20, 0, 10), Chunk(10, 30, 10, 30)]
-    pieces = [Piece(np.array(ids, np.uint32)) for ids in (left, right)]
-    (join,) = merger.merge("x" * 30, chunks, pieces, Silent())
-    assert join is not None
-    assert (join.seam.position, join.seam.rule, join.seam.theorem) == (10, None, "")
-    return left[: join.left] + right[join.right :], join.seam.witness
-
-
 class Silent:
     """Tells nothing of itself."""
 
@@ -116,10 +93,6 @@ class Silent:
 
     def encode(self, text: str) -> Any:
         raise AssertionError("nothing needs to be encoded to merge")
-
-
-def test_a_run_that_ends_the_right_piece_is_there_twice_as_published() -> None:
-    assert merged([1, 2, 3, 9], [2, 3]) == ([1, 2, 3, 2, 3], (("matched", "2"),))
 
 
 def test_runs_in_the_wrong_order_leave_nothing_of_a_piece() -> None:
@@ -148,11 +121,6 @@ def test_runs_in_the_wrong_order_leave_nothing_of_a_piece() -> None:
 def test_options_that_overlap_cannot_use_are_refused(options: dict[str, Any], says: str) -> None:
     with pytest.raises(tokpar.OptionError, match=says):
         encoded("a b", tokpar.load(), **options)
-
-
-def test_overlap_is_refused_without_allow_approximate() -> None:
-    with pytest.raises(tokpar.LossyError, match="use strategy='auto'"):
-        tokpar.encode("a b", strategy="overlap")
 
 
 # when it is exact
@@ -188,24 +156,6 @@ def test_what_it_calls_lossless_is(
     text = drawn_text(data, tokenizer)
     size = data.draw(sizes(text), label="size")
     assert_honest(tokenizer, text, size, overlap, match)
-
-
-WORDS = st.text("abcdehilnorstABé中1.,'-", min_size=1, max_size=9)
-
-
-@pytest.mark.parametrize("match", MATCHES)
-@given(
-    data=st.data(),
-    name=st.sampled_from(["cl100k_part", "o200k_part", "tekken_part", "deepseek_part"]),
-    text=st.lists(WORDS, min_size=10, max_size=60).map(" ".join),
-    overlap=st.integers(5, 60),
-)
-def test_words_are_often_certified(
-    match: str, data: st.DataObject, name: str, text: str, overlap: int
-) -> None:
-    """Of nasty texts hardly a seam is."""
-    size = data.draw(st.integers(len(text) // 3, len(text) // 2), label="size")
-    assert_honest(named(name), text, size, overlap, match)
 
 
 PROSE = "The cat sat. A dog ran, and they met at the gate; nobody saw more of it than I did. "

@@ -194,12 +194,6 @@ def drawn(**changes: Any) -> Vocabulary:
     return replace(rank_vocabulary("drawn", ranks, ANYTHING, {}), **changes)
 
 
-def test_flags_of_added_tokens_are_written() -> None:
-    token = AddedToken("<x>", 258, lstrip=True, single_word=True, normalized=True, special=False)
-    [written] = tokenizer_json(drawn(added=(token,)))["added_tokens"]
-    assert AddedToken(**written) == token
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -296,11 +290,3 @@ def test_what_a_tiktoken_file_cannot_express_is_named(
     with pytest.raises(OptionError, match=message):
         write_ranks(drawn(**(PAIRS | changes)), target)
     assert not target.exists()
-
-
-def test_a_token_that_no_merge_makes_needs_whole_pieces(folder: Path) -> None:
-    tokens = BYTES | {b"ab": 256, b"abc": 257, b"xyz": 258}
-    odd = drawn(**(PAIRS | {"tokens": tokens}))
-    assert write_ranks(odd, folder / "odd.tiktoken")
-    with pytest.raises(OptionError, match="token b'xyz' is made by no merge"):
-        write_ranks(replace(odd, whole_piece=False), folder / "odd.tiktoken")
