@@ -353,12 +353,6 @@ def test_an_interrupt_ends_with_130(run: Run, monkeypatch: pytest.MonkeyPatch) -
     assert run("encode", "--text", "a") == Outcome(130, "", "")
 
 
-# progress
-
-
-# small parts
-
-
 # as a process
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import tokpar
 from tests.support.cli_runs import run
-from tokpar.cli import texts
+from tokpar import text_files
 
 zstandard = pytest.importorskip("zstandard")
 
@@ -90,7 +90,7 @@ def test_zst_without_its_package_says_what_to_install(
 
     path = tmp_path / "a.zst"
     path.write_bytes(compressed(b"one", ".zst"))
-    monkeypatch.setattr("tokpar.decompression.import_module", missing)
+    monkeypatch.setattr("tokpar.text_files.import_module", missing)
     outcome = run("count", path)
     assert outcome.code != 0
     assert "pip install zstandard" in outcome.err
@@ -99,7 +99,7 @@ def test_zst_without_its_package_says_what_to_install(
 def test_a_bad_byte_is_named_by_its_place_in_the_whole_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(texts, "BLOCK_BYTES", 5)
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", 5)
     data = "añ中𝄞 bc".encode() * 3
     for place in (0, 1, 2, 4, 5, 9, 20):
         wrong = data[:place] + b"\xff" + data[place:]
@@ -107,5 +107,6 @@ def test_a_bad_byte_is_named_by_its_place_in_the_whole_file(
             wrong.decode()
         blocks = [wrong[start : start + 5] for start in range(0, len(wrong), 5)]
         with pytest.raises(tokpar.FileFormatError, match=f"byte {expected.value.start} is"):
-            "".join(texts.decode_blocks(blocks, "name"))
-    assert "".join(texts.decode_blocks([bytes([byte]) for byte in data], "name")) == data.decode()
+            "".join(text_files.decode_blocks(blocks, "name"))
+    single = [bytes([byte]) for byte in data]
+    assert "".join(text_files.decode_blocks(single, "name")) == data.decode()

@@ -19,7 +19,7 @@ PACKAGE = ROOT / "tokpar"
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"data", "errors", "arrays"}),
     frozenset({"foreign_errors"}),
-    frozenset({"limits", "types", "decompression", "text_field", "kernel_modules", "disk_cache"}),
+    frozenset({"limits", "types", "text_files", "kernel_modules", "disk_cache"}),
     frozenset({"interfaces", "seams", "concatenation", "regexes", "thread_pool"}),
     frozenset({"adapter_parts", "foreign_parts"}),
     frozenset({"policy", "spans"}),

@@ -27,6 +27,7 @@ NAMED = (
     "chunks.md",
     "compiled-call.md",
     "decoding.md",
+    "end-to-end.md",
     "incremental-bpe.md",
     "stream.md",
     "untrusted.md",

@@ -22,7 +22,7 @@ from tokpar.disk_cache import directory
 from tokpar.foreign_errors import ignored_os_errors, raise_foreign
 
 KIND = "calls"
-FORMAT = f"6 {sys.byteorder}"
+FORMAT = f"7 {sys.byteorder}"
 _SUFFIX, _BLOCK = ".call", 64
 _HEAD = 2 * _BLOCK  # bytes: key, length of the list of arrays, length of the file
 

@@ -15,9 +15,9 @@ from tokpar.cli.screen import plural, visible
 from tokpar.results import DIVIDED
 
 if TYPE_CHECKING:
-    from tokpar.cli.texts import Source
     from tokpar.encoding import Encoding
     from tokpar.interfaces import TokenizerAdapter
+    from tokpar.text_files import Source
 
 PACKAGES = {"huggingface": "tokenizers", "pure": "tokpar", "incremental": "tokpar-incremental"}
 """The packages of engines whose name differs from the name of their package."""

@@ -17,7 +17,7 @@ from tests.support.cli_runs import run
 from tests.support.profiles import drawn
 from tokpar.cli.encodings import field_taken
 from tokpar.errors import FileFormatError
-from tokpar.text_field import FIELDS, choose_field, kind_of, value_of
+from tokpar.text_files import FIELDS, choose_field, kind_of, value_of
 
 Row = dict[str, Any]
 NAMES = ("data.text", "data", "text", "id", "data.meta.text")

@@ -1,24 +1,32 @@
-"""Read the texts of files: one text, or one text per row of a .jsonl. Files may be .gz or .zst."""
+"""Texts in files: one text, or one text per row of a .jsonl, also .gz and .zst, and the field of a
+row that holds the text."""
 
 from __future__ import annotations
 
 import codecs
+import gzip
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from tokpar.decompression import uncompressed_blocks
 from tokpar.errors import FileFormatError, OptionError
-from tokpar.text_field import FIELDS, choose_field, kind_of, shown_fields, value_of
 
 STDIN = "-"
 ROW_SUFFIXES = (".jsonl", ".ndjson")
 COMPRESSED_SUFFIXES = (".gz", ".zst")
 BLOCK_BYTES = 1 << 20
+WINDOW_LOG = 31
+"""A .zst whose frames refer back up to 2**31 bytes (`zstd --long=31`) is read. Source: RFC 8878."""
+FIELDS = ("text", "content", "prompt", "body", "document", "code")
+"""Names of the field that holds the text of a row; the first one that the row has is used."""
+RULE = f"the first of {', '.join(FIELDS)}, or the only string among numbers"
+"""Which field is taken if the caller names none."""
 
 OnBadRow = Callable[[FileFormatError], object]
 
@@ -179,3 +187,105 @@ def _got(row: dict[str, Any]) -> str:
 
 def _strip_compression(name: str) -> str:
     return name.removesuffix(next((end for end in COMPRESSED_SUFFIXES if name.endswith(end)), ""))
+
+
+def uncompressed_blocks(file: Any, name: str, size: int) -> Iterator[bytes]:
+    """Yields the uncompressed bytes of an open file, as they arrive. `name` tells the compression.
+
+    Raises OSError; FileFormatError for a damaged .gz or .zst, OptionError without a package that
+    reads .zst."""
+    if name.endswith(".gz"):
+        try:
+            yield from blocks_of(gzip.GzipFile(fileobj=file), size)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise FileFormatError(f"{name}: expected a complete .gz file ({error})") from None
+    elif name.endswith(".zst"):
+        yield from _decompressed_zst(blocks_of(file, size), name)
+    else:
+        yield from blocks_of(file, size)
+
+
+def blocks_of(file: Any, size: int) -> Iterator[bytes]:
+    """Yields the rest of an open file, at most `size` bytes at a time."""
+    read = getattr(file, "read1", file.read)  # what has arrived, without waiting for more
+    while data := read(size):
+        yield data
+
+
+def _decompressed_zst(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
+    """Decompress frame by frame. Readers of whole files do not report a file that is cut off."""
+    new_decompressor, failure = _zstd(name)
+    decompressor: Any = None
+    for block in blocks:
+        data = block
+        while data:
+            decompressor = decompressor or new_decompressor()
+            try:
+                yield decompressor.decompress(data)
+            except failure as error:
+                raise FileFormatError(f"{name}: expected a .zst file ({error})") from None
+            data = decompressor.unused_data if decompressor.eof else b""
+            decompressor = None if decompressor.eof else decompressor
+    if decompressor is not None:
+        raise FileFormatError(f"{name}: expected a complete .zst file, it ends within a frame")
+
+
+def _zstd(name: str) -> tuple[Callable[[], Any], type[Exception]]:
+    """Returns a function that makes a decompressor of one frame, and the exception it raises."""
+    try:
+        module: Any = import_module("compression.zstd")  # Python 3.14
+        options = {module.DecompressionParameter.window_log_max: WINDOW_LOG}
+        return (lambda: module.ZstdDecompressor(options=options)), module.ZstdError
+    except ImportError:
+        pass
+    try:
+        module = import_module("zstandard")
+    except ImportError:
+        raise OptionError(
+            f"{name}: .zst is read by the package zstandard: pip install zstandard"
+        ) from None
+    most = 1 << WINDOW_LOG
+    make = module.ZstdDecompressor
+    return (lambda: make(max_window_size=most).decompressobj()), module.ZstdError
+
+
+def choose_field(kinds: Mapping[str, str]) -> str | None:
+    """Returns the field that holds the text, or None if the row does not tell.
+
+    `kinds`: the fields of a row -> "str", "number", or the name of another type. A string that is
+    no name of `FIELDS` is taken only beside numbers: beside a list or an object, which may hold the
+    text, it may be the id of the document."""
+    for name in FIELDS:
+        if kinds.get(name) == "str":
+            return name
+    strings = [name for name, kind in kinds.items() if kind == "str"]
+    others = set(kinds.values()) - {"str", "number"}
+    return strings[0] if len(strings) == 1 and not others else None
+
+
+def kind_of(value: Any) -> str:
+    """Returns the kind of a value of JSON, as `choose_field` takes it."""
+    return "number" if isinstance(value, (int, float)) else type(value).__name__
+
+
+def path_of(field: str) -> list[str]:
+    """Returns the names that lead to a nested value: "data.text" -> ["data", "text"]."""
+    return field.split(".")
+
+
+def value_of(row: Mapping[str, Any], field: str) -> Any:
+    """Returns the value of a field, or None. "data.text" is the field of this very name, or else
+    the field "text" of the object "data"."""
+    value = row.get(field)
+    if value is None and "." in field:
+        value = row
+        for name in path_of(field):
+            value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
+def shown_fields(kinds: Mapping[str, str], most: int = 8) -> str:
+    """Returns the fields of a row for an error message: "'id' (int), 'messages' (list)"."""
+    shown = [f"{name!r} ({kind})" for name, kind in list(kinds.items())[:most]]
+    shown += ["..."] if len(kinds) > most else []
+    return ", ".join(shown) or "none"
