@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 import regex
+from tokpar_pure.bpe import ScoreBPE
+from tokpar_pure.pairs import PairBPE, PairSettings
+from tokpar_pure.patterns import divide, spans
 
 from tests.recipes.coq_tables import decided_tables
 from tests.support.coq_runs import COQ, SOURCES, computed
 from tests.support.paths import ROOT
 from tests.support.plain_bpe import merge_by_heap, merge_by_scanning, pair_rule, rank_rule
 from tokpar.patterns.known_pattern import shipped_pattern
-from tokpar.pure.bpe import ScoreBPE
-from tokpar.pure.pairs import PairBPE, PairSettings
-from tokpar.pure.patterns import divide, spans
 
 PROOFS = ROOT / "proofs"
 REQUIRED = [f"theorem-{number}.md" for number in (3, 4, 5, 7, 14, 15, 20, 24)]
