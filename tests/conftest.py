@@ -23,6 +23,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tokpar_pure
+import tokpar_strategies
 from hypothesis import HealthCheck, settings
 from hypothesis.internal import entropy
 
@@ -35,6 +37,7 @@ from tests.support.profiles import divided as divided
 from tests.support.profiles import drawn as drawn
 from tokpar import kernel_modules
 from tokpar.disk_cache import directory as directory_of_results
+from tokpar.registry import registry
 
 os.environ.pop("COLUMNS", None)  # of pytest-xdist: output that is captured has no width
 for profile, count in EXAMPLES.items():
@@ -54,6 +57,12 @@ entropy.NP_RANDOM = random.Random()
 
 # or the vocabularies that tests keep are gone through again and again, which takes a fifteenth
 gc.set_threshold(50_000, 20, 20)
+
+# these two packages need not be installed: what engines are compared with, and other strategies
+installed = {plugin.name for plugin in registry().plugins()}
+for name, module in (("pure", tokpar_pure), ("strategies", tokpar_strategies)):
+    if name not in installed:
+        registry().register(module, name)
 
 # tiktoken keeps the first file that it reads at a path, and would not see that a test wrote another
 os.environ["TIKTOKEN_CACHE_DIR"] = ""

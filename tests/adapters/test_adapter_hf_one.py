@@ -327,7 +327,7 @@ def test_truncation_to_less_than_the_special_tokens_leaves_nothing() -> None:
 
 
 def test_the_punctuation_that_is_stored_is_its_own_and_tokens_beside_it_are_located() -> None:
-    stored = json.loads((DEFAULT.parents[1] / "pure" / "classes.json").read_text(encoding="utf-8"))
+    stored = json.loads((DEFAULT.parent / "classes.json").read_text(encoding="utf-8"))
     found = punctuation_of_one()
     assert ranges(found) == stored["punctuation_one"]
     assert {"\u061d", "\u2e43"} <= {*found}

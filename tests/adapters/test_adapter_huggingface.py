@@ -24,7 +24,7 @@ import tokpar
 from tests.support.paths import VOCAB
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer, load
 from tokpar.errors import EngineError, OptionError
-from tokpar.pure.vocabulary import byte_alphabet
+from tokpar.files.vocabulary import byte_alphabet
 from tokpar.spans import postprocess_single
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]

@@ -25,8 +25,8 @@ from tests.support.directories_drawn import (
 )
 from tests.support.profiles import divided
 from tokpar import named_tokenizers
+from tokpar.adapter_parts import loader_of
 from tokpar.errors import FileFormatError, OptionError, TokparError
-from tokpar.interfaces import loader_of
 
 CALLS = ("__call__", "encode", "_encode_plus", "_batch_encode_plus")
 TEXT = "  two the cat Café</s> 中文 [SEP]"

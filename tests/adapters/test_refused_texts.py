@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import tokpar
 from tests.support.paths import VOCAB
 from tokpar import arrays
-from tokpar.pure.formats import read_ranks
+from tokpar.files.formats import read_ranks
 
 pytestmark = pytest.mark.compiled_at_once
 

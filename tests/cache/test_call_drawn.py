@@ -22,8 +22,8 @@ from tokpar import disk_cache
 from tokpar.cache import call_tables, compiled_build, compiled_call
 from tokpar.cache.compiled_call import CompiledCall
 from tokpar.errors import MismatchError
+from tokpar.files.vocabulary import letters_of
 from tokpar.foreign_errors import raise_foreign
-from tokpar.pure.vocabulary import letters_of
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once, needs_below_one, needs_kernel]
 SEEDS = st.integers(0, 1 << 60)

@@ -18,7 +18,7 @@ from tests.support.calls_drawn import ATOMS, GPT2, PATTERNS, QWEN
 from tokpar.cache.call_tables import byte_arrays, call_of
 from tokpar.cache.merges import GateError, merges_of
 from tokpar.cache.quick_check import FORMS, quick_check
-from tokpar.pure.vocabulary import letters_of
+from tokpar.files.vocabulary import letters_of
 
 pytestmark = [pytest.mark.ids, needs_kernel]
 SPLIT = pre_tokenizers.Split

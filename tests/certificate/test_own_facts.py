@@ -13,6 +13,7 @@ import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
+from tokpar_pure.patterns import flatten_sets
 
 import tokpar
 from tests.support import file_formats, hf_sources, shared_ids
@@ -32,10 +33,9 @@ from tokpar.certificate.own_division import without_inner_sets
 from tokpar.certificate.own_facts import facts_of_form
 from tokpar.errors import TokparError
 from tokpar.facts.hf_facts import facts_with_tokens
+from tokpar.files.format_upgrade import as_format_one
+from tokpar.files.vocabulary import GPT2_PATTERN, Vocabulary
 from tokpar.interfaces import facts_of
-from tokpar.pure.format_upgrade import as_format_one
-from tokpar.pure.patterns import flatten_sets
-from tokpar.pure.vocabulary import GPT2_PATTERN, Vocabulary
 
 LINE = "The first line, ab <x> 123 of caf\u00e9s.\n"
 

@@ -18,7 +18,7 @@ from tests.support.kernel_twins import twin
 from tokpar import kernel_modules
 from tokpar.arrays import has_surrogate
 from tokpar.cuts.added_token_contents import Contents
-from tokpar.pure.added_token_search import AddedTokens
+from tokpar.files.added_token_search import AddedTokens
 from tokpar.types import AddedToken
 
 WAYS = pytest.mark.parametrize("way", ["none", "plain", "compiled"])

@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 import tiktoken
+from tokpar_pure.formats import rank_vocabulary
 from tokpar_train.save import tokenizer_json, write_tokenizer_json
 
 import tokpar
 from tests.support.paths import VOCAB
+from tokpar.files.formats import read_ranks
+from tokpar.files.vocabulary import Vocabulary
 from tokpar.patterns.known_pattern import shipped_pattern
-from tokpar.pure.formats import Vocabulary, rank_vocabulary, read_ranks
 
 pytestmark = pytest.mark.ids
 

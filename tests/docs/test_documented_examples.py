@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from importlib.metadata import Distribution, EntryPoints
+from importlib.metadata import Distribution, EntryPoint, EntryPoints
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ from tests.support.seams import part
 from tests.support.tekken_files import save_tekken
 from tokpar import kernel_modules
 from tokpar.cli import main
+from tokpar.hooks import NEEDED
 from tokpar.registry import Registry
 
 KINDS = {"python", "console"}
@@ -187,13 +188,13 @@ def test_the_examples_of_a_page_run_in_order(
     if page.name == "conformance.md":
         request.getfixturevalue("few_texts")  # tests of the kit look at the parts with all of them
     # a page may register plugins, and those that are installed here may have the same names
-    installed = []
+    installed: list[EntryPoint] = []
     wing = wing_of(page)
-    if wing is not None:
-        plugin = ROOT / "plugins" / f"tokpar-{wing}"
+    needed = () if wing is None else (*NEEDED.get(f"tokpar-{wing}", ()), f"tokpar-{wing}")
+    for plugin in [ROOT / "plugins" / name for name in needed]:
         monkeypatch.syspath_prepend(plugin / "src")
-        monkeypatch.setenv("PYTHONPATH", str(plugin / "src"))
-        installed = [*installed_by((plugin / "pyproject.toml").read_text("utf-8"), tmp_path)]
+        monkeypatch.setenv("PYTHONPATH", str(plugin / "src"), prepend=os.pathsep)
+        installed += installed_by((plugin / "pyproject.toml").read_text("utf-8"), tmp_path)
     monkeypatch.setattr(registry_module, "_registry", [Registry.load(installed)])
     monkeypatch.delenv("TOKPAR_PLUGINS", raising=False)
     for name in ("README.md", "LICENSE"):

@@ -14,7 +14,7 @@ import tokpar
 from tests.support.fakes import WordHash
 from tests.support.tokenizers_drawn import named_tokenizers
 from tokpar import registry as registry_module
-from tokpar.interfaces import Strategy
+from tokpar.hooks import Strategy
 from tokpar.methods import serial
 from tokpar.registry import Registry
 

@@ -11,6 +11,8 @@ import tiktoken
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
+from tokpar_pure.adapter import PureTokenizer, load
+from tokpar_pure.formats import rank_vocabulary
 
 import tokpar
 from tests.support.drawn_runs import adapter_of, drawn_text, named, own_call
@@ -18,9 +20,7 @@ from tests.support.paths import VOCAB
 from tests.support.streams import arrivals, chunks_of, cut, flat, recorded
 from tests.support.texts import surrogate_texts
 from tests.support.tokenizers_drawn import ByteLevelSpec, Extras, build
-from tokpar.adapters.pure import PureTokenizer, load
-from tokpar.pure.openai import KNOWN_ENCODINGS
-from tokpar.pure.vocabulary import rank_vocabulary
+from tokpar.files.openai import KNOWN_ENCODINGS
 from tokpar.types import AddedToken
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]

@@ -15,13 +15,21 @@ import tokpar
 import tokpar.registry as registry_module
 from tokpar.errors import OptionError, PluginError, UnknownNameError
 from tokpar.executors.serial_executor import SerialExecutor
-from tokpar.hooks import Command, ExecutorKind, MergerKind, SplitterKind, hookimpl
-from tokpar.interfaces import Merger, Splitter, Strategy, TokenizerSource
+from tokpar.hooks import (
+    Command,
+    ExecutorKind,
+    MergerKind,
+    SplitterKind,
+    Strategy,
+    TokenizerSource,
+    hookimpl,
+)
+from tokpar.interfaces import Merger, Splitter
 from tokpar.methods.cut import CutMerger
 from tokpar.methods.serial import OneChunk
 from tokpar.registry import PluginRecord, Registry, build_strategy
 
-OWN_STRATEGIES = {"auto", "blocks", "cut", "lopt", "recursive", "serial", "delimiter", "overlap"}
+OWN_STRATEGIES = {"auto", "cut", "lopt", "serial"}
 
 
 def build(*, size: int = 3, acceptance: str = "certified") -> tuple[Splitter, Merger]:
@@ -389,3 +397,9 @@ def test_a_plugin_that_calls_tokpar_or_panics_while_it_is_loaded_is_named_and_sk
     assert works == "True"
     said = "told" if fault in PANICS else "it calls tokpar while it is loaded; call tokpar in the"
     assert said in problem
+
+
+def test_a_strategy_of_another_package_is_named_with_the_command_that_installs_it() -> None:
+    for find in (loaded().strategy, loaded().splitter_kind):
+        with pytest.raises(UnknownNameError, match=r"'blocks' comes with tokpar-strategies: pip "):
+            find("blocks")

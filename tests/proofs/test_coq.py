@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from tokpar_pure.bpe import ScoreBPE
+from tokpar_pure.pairs import PairBPE, PairSettings
+from tokpar_pure.patterns import compile_pattern
 
 from tests.support.coq_runs import COQ, SOURCES, computed
 from tests.support.paths import ROOT
 from tests.support.plain_bpe import merge_by_heap, merge_by_scanning, pair_rule, rank_rule
-from tokpar.pure.bpe import ScoreBPE
-from tokpar.pure.pairs import PairBPE, PairSettings
-from tokpar.pure.patterns import compile_pattern
 
 PROOFS = ROOT / "proofs"
 KNOWN = ROOT / "tokpar" / "data" / "tables" / "patterns.json"

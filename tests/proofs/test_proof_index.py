@@ -17,7 +17,12 @@ from tokpar.registry import StrategyRecord, registry
 from tokpar.types import Facts, Rule, Theorem
 
 PROOFS = ROOT / "proofs"
-OWN_STRATEGIES = [each for each in registry().strategies() if each.owner == "tokpar"]
+OWNERS = (
+    "tokpar",
+    "tokpar-strategies",
+    "this program",
+)  # the last: registered by tests/conftest.py
+OWN_STRATEGIES = [each for each in registry().strategies() if each.owner in OWNERS]
 NAMED = (
     "chunks.md",
     "compiled-call.md",

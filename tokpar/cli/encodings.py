@@ -14,11 +14,12 @@ from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
+from tokpar.adapter_parts import inserted_ids
 from tokpar.cli.options import strategy_options
 from tokpar.cli.progress import bar_of, encoding_bar
 from tokpar.cli.screen import visible
 from tokpar.errors import OptionError, TokparError
-from tokpar.interfaces import TokenizerAdapter, inserted_ids
+from tokpar.interfaces import TokenizerAdapter
 from tokpar.text_files import STDIN, Source, has_rows, read_sources
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokpar.adapter_parts import loader_of
 from tokpar.arrays import byte_length
 from tokpar.cli.cuts import Cuts, rule_counts
 from tokpar.cli.screen import plural, visible
-from tokpar.interfaces import loader_of
 from tokpar.results import DIVIDED
 
 if TYPE_CHECKING:

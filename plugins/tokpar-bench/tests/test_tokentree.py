@@ -13,11 +13,11 @@ from hypothesis import given
 from tokpar_bench.tokentree import Comparison
 from tokpar_bench.tokentree_engine import TreeTokenizer
 from tokpar_conformance.text_strategies import texts
+from tokpar_pure.adapter import PureTokenizer
+from tokpar_pure.formats import rank_vocabulary, read_tokenizer_json
 
 from tests.support.cli_runs import run
-from tokpar.adapters.pure import PureTokenizer
-from tokpar.pure.formats import read_tokenizer_json
-from tokpar.pure.vocabulary import Vocabulary, rank_vocabulary
+from tokpar.files.vocabulary import Vocabulary
 
 ENDOFTEXT = "<|endoftext|>"
 DIFFERS = " astronauts"

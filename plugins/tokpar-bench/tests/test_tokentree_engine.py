@@ -14,6 +14,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tokpar_conformance import check_tokenizer
+from tokpar_pure.adapter import PureTokenizer
+from tokpar_pure.formats import rank_vocabulary
+from tokpar_pure.tokenizer import exact_model
 
 import tokpar
 from tests.conftest import cases, drawn
@@ -22,12 +25,10 @@ from tests.support.paths import DEFAULT, VOCAB
 from tests.support.rewritten_patterns import CHANGED
 from tests.support.special_prefixes import BOTH, NAMED
 from tests.support.texts import texts as any_texts
-from tokpar.adapters.pure import PureTokenizer
 from tokpar.cli import main
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.executors.processes import ProcessExecutor
-from tokpar.pure.formats import Vocabulary, rank_vocabulary
-from tokpar.pure.tokenizer import exact_model
+from tokpar.files.vocabulary import Vocabulary
 
 pytest.importorskip("tokpar_bench", reason="tokpar-bench is not installed: ./plugins/tokpar-bench")
 tokentree_engine = import_module("tokpar_bench.tokentree_engine")

@@ -10,15 +10,14 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from tokpar_pure.adapter import PureTokenizer
+from tokpar_pure.formats import read_tokenizer_json
 
 import tokpar.registry as registry_module
 from tests.support.fakes import WordHash
 from tests.support.paths import ROOT, VOCAB
-from tokpar.adapters.pure import PureTokenizer
 from tokpar.cli import main
-from tokpar.hooks import hookimpl
-from tokpar.interfaces import TokenizerSource
-from tokpar.pure.formats import read_tokenizer_json
+from tokpar.hooks import TokenizerSource, hookimpl
 from tokpar.registry import Registry
 
 pytestmark = pytest.mark.compiled_at_once

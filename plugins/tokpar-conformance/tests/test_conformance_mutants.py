@@ -20,11 +20,13 @@ from tokpar_conformance import (
     check_strategy,
     check_tokenizer,
 )
+from tokpar_strategies import blocks, delimiter, overlap
 
 from tests.conftest import cases, drawn
 from tests.support.mistaken_methods import Remembering, Says
 from tests.support.tokenizers_drawn import Added
 from tests.support.toy import PLAIN, STRIPPING, Portable, Toy, Twin
+from tokpar.adapter_parts import EngineTraits
 from tokpar.arrays import (
     IdArray,
     SpanArray,
@@ -35,14 +37,16 @@ from tokpar.arrays import (
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.serial_executor import SerialExecutor, encode_piece
 from tokpar.executors.threads import ThreadExecutor
-from tokpar.interfaces import Splitter, Strategy, TokenizerAdapter, facts_of
-from tokpar.methods import blocks, cut, delimiter, overlap
+from tokpar.files.added_token_search import AddedTokens
+from tokpar.hooks import Strategy
+from tokpar.interfaces import Splitter, TokenizerAdapter, facts_of
+from tokpar.methods import cut
 from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.overlap.acceptance import by_cut
+from tokpar.overlap.chunks import stands_apart
 from tokpar.overlap.mergers import OverlapMerger
-from tokpar.pure.added_token_search import AddedTokens
 from tokpar.spans import postprocess_single
-from tokpar.types import Chunk, EngineTraits, Facts, Join, Piece, Rows, Seam, Split, stands_apart
+from tokpar.types import Chunk, Facts, Join, Piece, Rows, Seam, Split
 
 pytestmark = pytest.mark.compiled_at_once
 

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 from tokpar_conformance import check_tokenizer
 from tokpar_incremental.adapter import CharacterFile, PrefixFile, PrefixTokenizer, load
+from tokpar_pure.adapter import FileTokenizer, PureTokenizer
+from tokpar_pure.formats import rank_vocabulary
 
 import tokpar
 from tests.conftest import EXAMPLES, cases, chosen_profile, drawn
@@ -35,9 +37,8 @@ from tests.support.tokenizers_drawn import (
     other_specs,
 )
 from tokpar import streaming
-from tokpar.adapters.pure import FileTokenizer, PureTokenizer
 from tokpar.errors import EngineError, FileFormatError, OptionError
-from tokpar.pure.vocabulary import Vocabulary, rank_vocabulary
+from tokpar.files.vocabulary import Vocabulary
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 

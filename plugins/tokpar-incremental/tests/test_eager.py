@@ -13,12 +13,13 @@ from tables_drawn import Table, pair_tables, rank_tables, table, tables, texts
 from tokpar_incremental.bpe import Tables
 from tokpar_incremental.dictionary import START_OF_TEXT, Following, dictionary_of
 from tokpar_incremental.eager import STRIDE, EagerBPE
+from tokpar_pure.formats import rank_vocabulary, read_tokenizer_json
 
 from tests.support.paths import VOCAB
 from tests.support.plain_bpe import ByteBPE
 from tests.support.texts import texts as any_texts
-from tokpar.pure.formats import read_ranks, read_tokenizer_json
-from tokpar.pure.vocabulary import Vocabulary, rank_vocabulary
+from tokpar.files.formats import read_ranks
+from tokpar.files.vocabulary import Vocabulary
 
 MOST_CONTINUATIONS = 800
 LATE = [("a", "b"), ("b", "c"), ("ab", "cd"), ("c", "d")]

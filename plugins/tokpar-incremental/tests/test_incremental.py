@@ -14,13 +14,14 @@ from tokpar_incremental.bpe import IncrementalBPE, IncrementalModel, Tables
 from tokpar_incremental.dictionary import BYTE, Dictionary, dictionary_of
 from tokpar_incremental.properize import is_proper, make_proper
 from tokpar_incremental.search import Automaton
+from tokpar_pure.formats import rank_vocabulary, read_tokenizer_json
 
 from tests.support.paths import VOCAB
 from tests.support.plain_bpe import ByteBPE
 from tests.support.texts import texts as any_texts
 from tokpar.errors import OptionError
-from tokpar.pure.formats import read_ranks, read_tokenizer_json
-from tokpar.pure.vocabulary import Vocabulary, rank_vocabulary
+from tokpar.files.formats import read_ranks
+from tokpar.files.vocabulary import Vocabulary
 
 IMPROPER = [("ab", "c"), ("a", "b")]
 NEVER_PROPER = [("aa", "a"), ("a", "a")]

@@ -17,6 +17,9 @@ import tiktoken
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, pre_tokenizers
+from tokpar_pure.adapter import PureTokenizer
+from tokpar_pure.formats import rank_vocabulary, read_tokenizer_json
+from tokpar_pure.patterns import compile_pattern
 from tokpar_train.save import (
     merges_of_ranks,
     tokenizer_json,
@@ -27,18 +30,11 @@ from tokpar_train.save import (
 import tokpar
 from tests.support.paths import DATA, VOCAB
 from tests.support.plain_bpe import ByteBPE
-from tokpar.adapters.pure import PureTokenizer
 from tokpar.errors import OptionError
+from tokpar.files.formats import read_ranks
+from tokpar.files.openai import KNOWN_ENCODINGS
+from tokpar.files.vocabulary import GPT2_PATTERN, Vocabulary
 from tokpar.patterns.known_pattern import shipped_pattern
-from tokpar.pure.formats import (
-    GPT2_PATTERN,
-    Vocabulary,
-    rank_vocabulary,
-    read_ranks,
-    read_tokenizer_json,
-)
-from tokpar.pure.openai import KNOWN_ENCODINGS
-from tokpar.pure.patterns import compile_pattern
 from tokpar.types import AddedToken
 
 PATTERNS = json.loads((VOCAB / "patterns.json").read_text(encoding="utf-8"))

@@ -28,9 +28,9 @@ from tokpar_train.trainer import PreTokenCounter
 import tokpar
 from tests.support.profiles import cases
 from tokpar.executors.pipes import WorkerProcess
+from tokpar.files.vocabulary import Vocabulary, byte_alphabet
 from tokpar.patterns import shipped_patterns as known
 from tokpar.patterns.known_pattern import shipped_pattern
-from tokpar.pure.vocabulary import Vocabulary, byte_alphabet
 
 tokenizers = pytest.importorskip("tokenizers")
 
