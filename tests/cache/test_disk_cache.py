@@ -33,9 +33,14 @@ def test_a_file_is_written_whole_or_not_at_all(
     monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path))
     arrays = {"a": np.arange(7, dtype=np.uint32), "b": np.empty(0, np.int64)}
     write("new", "key", arrays)
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr("os.replace", lambda *paths: (_ for _ in ()).throw(KeyboardInterrupt))
-        write("new", "key", {"a": np.arange(3)})
+
+    def interrupt(*paths: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("os.replace", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            write("new", "key", {"a": np.arange(3)})
     found = read("new", "key")
     assert found is not None
     assert {name: (each.dtype, each.tolist()) for name, each in found.items()} == {
