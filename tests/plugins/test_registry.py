@@ -13,6 +13,7 @@ import pytest
 
 import tokpar
 import tokpar.registry as registry_module
+from tests.conftest import cases
 from tokpar.errors import OptionError, PluginError, UnknownNameError
 from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.hooks import (
@@ -377,7 +378,9 @@ print([each.problem for each in tokpar.plugins() if each.name == "faulty"][0])
 """
 
 
-@pytest.mark.parametrize("fault", [*AT_MODULE_LEVEL, *PANICS])
+@pytest.mark.parametrize(
+    "fault", cases([*AT_MODULE_LEVEL, *PANICS], [*AT_MODULE_LEVEL, *PANICS][::4])
+)
 def test_a_plugin_that_calls_tokpar_or_panics_while_it_is_loaded_is_named_and_skipped(
     fault: str, tmp_path: Any
 ) -> None:
