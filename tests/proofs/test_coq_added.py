@@ -15,8 +15,8 @@ from tokenizers import AddedToken, Tokenizer, models
 import tokpar
 from tests.support.coq_runs import COQ, Values, computed, coqc
 from tokpar.certificate.checker import seam_findings
+from tokpar.files.char_classes import single
 from tokpar.interfaces import facts_of
-from tokpar.pure.classes import single
 from tokpar.types import Facts, Seam
 
 if shutil.which("coqc") is None:
