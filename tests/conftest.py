@@ -23,6 +23,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tokpar_pure
+import tokpar_strategies
 from hypothesis import HealthCheck, settings
 from hypothesis.internal import entropy
 
@@ -35,6 +37,7 @@ from tests.support.profiles import divided as divided
 from tests.support.profiles import drawn as drawn
 from tokpar import kernel_modules
 from tokpar.disk_cache import directory as directory_of_results
+from tokpar.registry import registry
 
 os.environ.pop("COLUMNS", None)  # of pytest-xdist: output that is captured has no width
 for profile, count in EXAMPLES.items():
@@ -54,6 +57,12 @@ entropy.NP_RANDOM = random.Random()
 
 # or the vocabularies that tests keep are gone through again and again, which takes a fifteenth
 gc.set_threshold(50_000, 20, 20)
+
+# these two packages need not be installed: what engines are compared with, and other strategies
+installed = {plugin.name for plugin in registry().plugins()}
+for name, module in (("pure", tokpar_pure), ("strategies", tokpar_strategies)):
+    if name not in installed:
+        registry().register(module, name)
 
 # tiktoken keeps the first file that it reads at a path, and would not see that a test wrote another
 os.environ["TIKTOKEN_CACHE_DIR"] = ""
@@ -215,7 +224,7 @@ def compiled_calls(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
 
 @pytest.fixture(scope="session", autouse=True)
 def tables_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Tables of merges lie in a folder of this process, unless a test or the environment names one:
+    """Results on disk lie in a folder of this process, unless a test or the environment names one:
     tables that another version of the source left are no test's."""
     folder = tmp_path_factory.mktemp("tables")
 
@@ -223,7 +232,7 @@ def tables_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         return directory_of_results(kind) if "TOKPAR_CACHE" in os.environ else folder / kind
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("tokpar.cache.call_store.directory", chosen)
+        patched.setattr("tokpar.disk_cache.directory", chosen)
         yield
 
 
@@ -236,7 +245,11 @@ def classes_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def shared_classes(classes_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The members of classes are asked of the engine once in a process, also by tests with an empty
     cache of their own: for tests that are about what else is kept there."""
-    monkeypatch.setattr("tokpar.patterns.charclass_cache.directory", lambda kind: classes_folder)
+
+    def chosen(kind: str) -> Path | None:
+        return classes_folder if kind == "classes" else directory_of_results(kind)
+
+    monkeypatch.setattr("tokpar.disk_cache.directory", chosen)
 
 
 @pytest.fixture

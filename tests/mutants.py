@@ -49,7 +49,7 @@ LOADED = ["hypothesis.strategies", "numpy", "pytest", "regex", "tiktoken", "toke
 """Is imported once, before the tests of any fault; nothing of tokpar."""
 DOORS = "pipeline/test_doors.py pipeline/test_regressions.py"
 ROOMS = {
-    "cuts": f"cuts/*.py | cuts facts methods/test_lossless.py {DOORS}",
+    "cuts": f"cuts/*.py | cuts facts cache/test_recalled.py methods/test_lossless.py {DOORS}",
     "patterns": "patterns/*.py regexes/*.py | patterns cuts certificate/test_windows_checked.py",
     "cache": f"cache/[!_]*.py | cache {DOORS}",
     "call": f"cache/call*.h cache/call.c | cache decoding adapters/test_offsets.py {DOORS}",

@@ -82,19 +82,32 @@ from tokpar.errors import (
     UnknownNameError,
     WorkerError,
 )
+from tokpar.interfaces import TokenizerAdapter
 from tokpar.loading import load
-from tokpar.types import Report, Rows, Seam
+from tokpar.types import Piece, Report, Rows, Rule, Seam, Trust
 
 if typing.TYPE_CHECKING:
     from tokpar_train.trainer import train as train
 
     from tokpar.certificate.findings import CheckReport as CheckReport
     from tokpar.certificate.findings import Finding as Finding
+    from tokpar.certificate.findings import Level as Level
+    from tokpar.chunks.budget import KeptTexts as KeptTexts
+    from tokpar.chunks.text_chunk import TextChunk as TextChunk
+    from tokpar.decoding.streams import DecodeStream as DecodeStream
+    from tokpar.decoding.streams import DecodeStreams as DecodeStreams
     from tokpar.integrations import as_hf as as_hf
     from tokpar.integrations import as_tiktoken as as_tiktoken
     from tokpar.integrations.patch import TransformersPatch as TransformersPatch
     from tokpar.integrations.patch import patch_transformers as patch_transformers
+    from tokpar.registry import PluginRecord as PluginRecord
+    from tokpar.registry import StrategyRecord as StrategyRecord
+    from tokpar.seams import Seams as Seams
+    from tokpar.sessions.pins import Region as Region
+    from tokpar.sessions.session import Session as Session
     from tokpar.sessions.session import SessionPatch as SessionPatch
+    from tokpar.trust.trusted_session import TrustedPatch as TrustedPatch
+    from tokpar.trust.trusted_session import TrustedSession as TrustedSession
 
 __version__ = "0.1.0"
 
@@ -103,21 +116,37 @@ __all__ = [
     "ChangedError",
     "CheckReport",
     "ControlTokenError",
+    "DecodeStream",
+    "DecodeStreams",
     "Encoder",
     "Encoding",
     "EngineError",
     "FileFormatError",
     "Finding",
+    "KeptTexts",
+    "Level",
     "LossyError",
     "MismatchError",
     "OptionError",
+    "Piece",
     "PluginError",
+    "PluginRecord",
+    "Region",
     "Report",
     "Rows",
+    "Rule",
     "Seam",
+    "Seams",
+    "Session",
     "SessionPatch",
+    "StrategyRecord",
+    "TextChunk",
+    "TokenizerAdapter",
     "TokparError",
     "TransformersPatch",
+    "Trust",
+    "TrustedPatch",
+    "TrustedSession",
     "UnknownNameError",
     "WorkerError",
     "as_hf",
@@ -139,9 +168,21 @@ __all__ = [
 
 _LATER = {
     "CheckReport": "certificate.findings",
+    "DecodeStream": "decoding.streams",
+    "DecodeStreams": "decoding.streams",
     "Finding": "certificate.findings",
+    "KeptTexts": "chunks.budget",
+    "Level": "certificate.findings",
+    "PluginRecord": "registry",
+    "Region": "sessions.pins",
+    "Seams": "seams",
+    "Session": "sessions.session",
     "SessionPatch": "sessions.session",
+    "StrategyRecord": "registry",
+    "TextChunk": "chunks.text_chunk",
     "TransformersPatch": "integrations.patch",
+    "TrustedPatch": "trust.trusted_session",
+    "TrustedSession": "trust.trusted_session",
     "as_hf": "integrations",
     "as_tiktoken": "integrations",
     "patch_transformers": "integrations.patch",

@@ -12,18 +12,24 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
+from tokpar.adapter_parts import traits_of
 from tokpar.executors.serial_executor import SerialExecutor
-from tokpar.hooks import Command, ExecutorKind, MergerKind, SplitterKind, hookimpl
+from tokpar.hooks import (
+    Command,
+    ExecutorKind,
+    MergerKind,
+    SplitterKind,
+    Strategy,
+    TokenizerSource,
+    hookimpl,
+)
 from tokpar.interfaces import (
     EncodesMany,
     HasSegmentCache,
     HasSpec,
     Merger,
     Splitter,
-    Strategy,
     TokenizerAdapter,
-    TokenizerSource,
-    traits_of,
 )
 
 COMMANDS = (
@@ -31,9 +37,7 @@ COMMANDS = (
     *("plan", "plugins", "strategies", "stream", "try"),
 )
 # that of Hugging Face's asks which tokenizers is installed
-ADAPTERS = {"huggingface": "hf_version", "pure": "pure", "tiktoken": "tiktoken"}
-AUTOMATIC = ("huggingface", "tiktoken")
-"""The adapters that need not be named; the others are slower."""
+ADAPTERS = {"huggingface": "hf_version", "tiktoken": "tiktoken"}
 EXECUTORS: tuple[tuple[str, tuple[str, str], Callable[[TokenizerAdapter], bool]], ...] = (
     (
         "memo",
@@ -76,8 +80,6 @@ def _merger(name: str) -> ImportedLater:
 
 
 _PAPER = (("acceptance", "paper"),)
-_OTHER_MERGE = "'3.3x Faster HuggingFace Tokenizers for Single Sequence', its merge replaced"
-_AS_MIDPOINT = "as for auto; acceptance='paper' is the published midpoint filter, approximate"
 STRATEGIES = (
     Strategy(
         "auto",
@@ -85,14 +87,6 @@ STRATEGIES = (
         "tokpar",
         "none: what cannot be proved is encoded serially, and the report says why",
         _method("cut"),
-    ),
-    Strategy(
-        "blocks",
-        True,
-        f"cache-block streaming of {_OTHER_MERGE}",
-        _AS_MIDPOINT,
-        _method("blocks"),
-        _PAPER,
     ),
     Strategy(
         "cut",
@@ -104,13 +98,6 @@ STRATEGIES = (
         _method("cut"),
     ),
     Strategy(
-        "delimiter",
-        False,
-        "the delimiter baseline of LoPT (arXiv 2511.04952)",
-        "approximate: exact only where every cut happens to be certified",
-        _method("delimiter"),
-    ),
-    Strategy(
         "lopt",
         True,
         "LoPT: Lossless Parallel Tokenization (arXiv 2511.04952), its acceptance replaced",
@@ -119,48 +106,26 @@ STRATEGIES = (
         _PAPER,
     ),
     Strategy(
-        "overlap",
-        False,
-        "ParallelTokenizer (OpenLMLab); match='window': as optimised in LoPT (arXiv 2511.04952)",
-        "approximate: repeated ids give wrong merges",
-        _method("overlap"),
-    ),
-    Strategy(
-        "recursive",
-        True,
-        f"recursive binary split of {_OTHER_MERGE}",
-        _AS_MIDPOINT,
-        _method("recursive"),
-        _PAPER,
-    ),
-    Strategy(
         "serial", True, "the tokenizer itself", "none: the text is not cut", _method("serial")
     ),
 )
 SPLITTERS: Mapping[str, Callable[..., Splitter]] = {
     "auto": _method("cut", "CutSplitter"),
-    "blocks": _method("blocks", "build_splitter"),
     "cut": _method("cut", "CutSplitter"),
-    "delimiter": _method("delimiter", "DelimiterSplitter"),
     "lopt": _method("lopt", "build_splitter"),
-    "overlap": _method("overlap", "OverlapSplitter"),
-    "recursive": _method("recursive", "build_splitter"),
     "serial": _method("serial", "OneChunk"),
 }
 MERGERS: Mapping[str, Callable[..., Merger]] = {
     "certified": _merger("build_certified"),
-    "concatenate": _method("delimiter", "ConcatenatingMerger"),
     "cut": _method("cut", "CutMerger"),
     "match": _merger("build_match"),
-    "midpoint": _merger("build_midpoint"),
-    "runs": ImportedLater("tokpar.overlap.common_runs", "RunMerger"),
 }
 
 
 @hookimpl
 def tokpar_tokenizers() -> list[TokenizerSource]:
     return [
-        TokenizerSource(name, ImportedLater(f"tokpar.adapters.{module}", "load"), name in AUTOMATIC)
+        TokenizerSource(name, ImportedLater(f"tokpar.adapters.{module}", "load"))
         for name, module in ADAPTERS.items()
     ]
 

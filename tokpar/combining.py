@@ -8,7 +8,8 @@ from typing import Any
 
 from tokpar.errors import LossyError, OptionError
 from tokpar.foreign_parts import require_methods
-from tokpar.interfaces import Merger, Splitter, Strategy
+from tokpar.hooks import Strategy
+from tokpar.interfaces import Merger, Splitter
 from tokpar.registry import build_strategy, own_options, registry, require_options
 
 StrategyName = str | tuple[str | Splitter, str | Merger]

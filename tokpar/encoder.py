@@ -13,21 +13,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from tokpar.adapter_parts import later_call_of, own_call_of
 from tokpar.arrays import IdArray, frozen_ids, lengths_of
 from tokpar.combining import StrategyName, build_parts
 from tokpar.encoding import Batch, Encoding, KnownRow
 from tokpar.errors import OptionError
 from tokpar.foreign_parts import require_methods
-from tokpar.interfaces import (
-    Decodes,
-    Executor,
-    HasSpec,
-    PostProcesses,
-    TokenizerAdapter,
-    facts_of,
-    later_call_of,
-    own_call_of,
-)
+from tokpar.interfaces import Decodes, Executor, HasSpec, PostProcesses, TokenizerAdapter, facts_of
 from tokpar.limits import require_text, worker_count
 from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.plan import Plan, serial_report

@@ -14,15 +14,23 @@ from tokpar.foreign_errors import raise_foreign
 from tokpar.interfaces import (
     Executor,
     Flags,
-    MendChunks,
     Merger,
     Splitter,
     TokenizerAdapter,
-    is_optional,
 )
 from tokpar.types import Chunk, Chunks, Join, Joins, Pieces, Rows, Split
 
-KINDS: dict[str, type] = {"splitter": Splitter, "merger": Merger, "executor": Executor}
+METHODS: dict[str, dict[str, str]] = {
+    "splitter": {"split": "text, tokenizer, attempt", "licence": "tokenizer"},
+    "merger": {
+        "merge": "text, chunks, pieces, tokenizer",
+        "mend": "text, chunks, failed_seams, tokenizer",
+    },
+    "executor": {"map": "texts, tokenizer, spans", "look_up": "texts, tokenizer"},
+}
+"""The methods of each interface, and their parameters."""
+OPTIONAL = frozenset({"licence", "look_up", "mend"})
+"""The methods that a part may lack."""
 
 MOST_ATTEMPTS = 64
 """The last attempt of a splitter, which must have returned one chunk by then."""
@@ -45,14 +53,11 @@ def require_methods(part: object, kind: str) -> None:
     if isinstance(part, type):
         name = part.__qualname__
         raise PluginError(f"{kind} {part.__module__}.{name} is a class; pass an object, {name}()")
-    for name, member in vars(KINDS[kind]).items():
+    for name, parameters in METHODS[kind].items():
         method = getattr(part, name, None)
-        if name.startswith("_") or not callable(member) or is_optional(method):
+        if method is None and name in OPTIONAL:
             continue
-        if method is None and is_optional(member):
-            continue
-        _, *parameters = inspect.signature(member).parameters
-        call = f"{name}({', '.join(parameters)})"
+        call = f"{name}({parameters})"
         if not callable(method):
             raise PluginError(f"{_label(kind, part)} has no method {call}; write one")
         try:
@@ -61,7 +66,7 @@ def require_methods(part: object, kind: str) -> None:
             raise_foreign(error)
             continue
         try:
-            signature.bind(*parameters)
+            signature.bind(*parameters.split(", "))
         except TypeError as error:
             raise PluginError(
                 f"{_label(kind, part)}: its {name}{signature} cannot be called as {call}: {error}; "
@@ -111,18 +116,39 @@ def merge_pieces(
 
 def mend_chunks(
     merger: Merger,
-    mend: MendChunks,
     text: str,
     chunks: Sequence[Chunk],
     failed_seams: Sequence[int],
     tokenizer: TokenizerAdapter,
 ) -> list[Chunk] | None:
-    """Returns the chunks of `mend`, the repair of `merger`, or None. Raises PluginError for chunks
-    that cannot be used."""
-    repaired = mend(text, chunks, failed_seams, tokenizer)
+    """Returns the chunks of the merger's `mend`, or None. A merger without it fuses the chunks at
+    each failed seam. Raises PluginError for chunks that cannot be used."""
+    mend = getattr(merger, "mend", None)
+    if mend is None:
+        return fuse_chunks(chunks, failed_seams)
+    repaired: list[Chunk] | None = mend(text, chunks, failed_seams, tokenizer)
     if repaired is not None:
         _require_chunks(repaired, len(text), f"{_label('merger', merger)}: mend")
     return repaired
+
+
+def unite_chunks(left: Chunk, right: Chunk) -> Chunk:
+    """Returns the one chunk that covers two neighbouring chunks."""
+    return Chunk(
+        left.start, right.stop, left.core_start, right.core_stop, left.absorbed, cut=left.cut
+    )
+
+
+def fuse_chunks(chunks: Sequence[Chunk], failed_seams: Sequence[int]) -> list[Chunk]:
+    """Returns the chunks, the two chunks at each failed seam united. Seam i is before chunk i."""
+    broken = set(failed_seams)
+    whole: list[Chunk] = []
+    for i, chunk in enumerate(chunks):
+        if i in broken:
+            whole[-1] = unite_chunks(whole[-1], chunk)
+        else:
+            whole.append(chunk)
+    return whole
 
 
 def wrong_look_up(executor: Executor, rows: Rows, flags: Flags, count: int) -> PluginError:

@@ -16,14 +16,7 @@ import pluggy
 
 from tokpar.errors import PluginError
 from tokpar.foreign_errors import is_of_handler
-from tokpar.interfaces import (
-    Executor,
-    Merger,
-    Splitter,
-    Strategy,
-    TokenizerAdapter,
-    TokenizerSource,
-)
+from tokpar.interfaces import Executor, Merger, Splitter, TokenizerAdapter
 
 if TYPE_CHECKING:  # slow to import
     from importlib.metadata import EntryPoint
@@ -40,11 +33,48 @@ ELSEWHERE = {
     "train": "tokpar-train",
 }
 """Commands of this project that come with other packages: command -> package."""
-WINGS = frozenset(ELSEWHERE.values()) | {"tokpar-incremental"}
+WINGS = frozenset(ELSEWHERE.values()) | {"tokpar-incremental", "tokpar-pure", "tokpar-strategies"}
 """Packages that need a tokpar of their own version."""
+PARTS_ELSEWHERE = frozenset(
+    ("blocks", "concatenate", "delimiter", "midpoint", "overlap", "recursive", "runs")
+)
+"""Strategies, splitters and mergers of the package tokpar-strategies."""
+NEEDED = {
+    "tokpar-bench": ("tokpar-pure", "tokpar-strategies"),
+    "tokpar-incremental": ("tokpar-pure",),
+    "tokpar-train": ("tokpar-pure",),
+}
+"""Packages that need other packages of this project, and which."""
 hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
 """Decorates the functions of a plugin that are hooks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """A registered way to split and merge. The keyword parameters of `build` are its options.
+
+    `approximate_if`: (option, value) pairs that make an otherwise lossless strategy approximate."""
+
+    name: str
+    lossless: bool
+    source: str
+    conditions: str
+    build: Callable[..., tuple[Splitter, Merger]]
+    approximate_if: tuple[tuple[str, object], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerSource:
+    """A registered way to get an adapter.
+
+    `load(source, **settings)` returns an adapter, or None for a kind of source that it does not
+    load. A source that is not `automatic` is asked only by its name:
+    ``tokpar.load(path, engine=name)``."""
+
+    name: str
+    load: Callable[..., TokenizerAdapter | None]
+    automatic: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +231,7 @@ def wing_problem(package: str, version: str, own_version: str) -> str | None:
         return None
     return (
         f"it has version {version} and tokpar {own_version}, and only equal versions go together: "
-        f"pip install . ./plugins/{package}, in one checkout of tokpar"
+        f"pip install . {_folders(package)}, in one checkout of tokpar"
     )
 
 
@@ -239,5 +269,9 @@ def _offers(plugin: object) -> Iterator[tuple[str, Any]]:
 
 def install(*packages: str) -> str:
     """Returns how to install packages of this project, in words. No package index has them yet."""
-    paths = " ".join(f"./plugins/{package}" for package in packages)
-    return f"pip install {paths}, in a checkout of tokpar"
+    return f"pip install {_folders(*packages)}, in a checkout of tokpar"
+
+
+def _folders(*packages: str) -> str:
+    needed = [name for package in packages for name in NEEDED.get(package, ())]
+    return " ".join(f"./plugins/{package}" for package in (*needed, *packages))

@@ -13,19 +13,10 @@ from tokpar.encoding import Clock, Encoding
 from tokpar.errors import EngineError, MismatchError, WorkerError
 from tokpar.foreign_parts import merge_pieces, split_text
 from tokpar.interfaces import EncodesMany, Flags, TokenizerAdapter, facts_of
+from tokpar.overlap.chunks import stands_apart
 from tokpar.plan import Plan
 from tokpar.seams import NO_SEAMS, Columns, Everywhere, Licence, Seams, sides_of
-from tokpar.types import (
-    Chunk,
-    Join,
-    Piece,
-    Report,
-    Rows,
-    Rule,
-    Seam,
-    Split,
-    stands_apart,
-)
+from tokpar.types import Chunk, Join, Piece, Report, Rows, Rule, Seam, Split
 
 # Rounds of local repair before the whole text is encoded serially. Each round at least halves the
 # number of open seams, so more rounds would only repeat work.

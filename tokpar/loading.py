@@ -6,15 +6,16 @@ import os
 from contextlib import suppress
 from typing import Any, Protocol, runtime_checkable
 
+from tokpar.adapter_parts import Loader, loader_of
 from tokpar.errors import OptionError, UnknownNameError
 from tokpar.hooks import install
-from tokpar.interfaces import TokenizerAdapter, loader_of
+from tokpar.interfaces import TokenizerAdapter
 from tokpar.registry import registry
-from tokpar.types import Loader
 
 DEFAULT_TOKENIZER = "default"
 PLUGIN_ENGINES = {
     "incremental": ("tokpar-incremental",),
+    "pure": ("tokpar-pure",),
     "sentencepiece": ("tokpar-sentencepiece",),
     "tokentree": ("tokpar-bench",),
     **{

@@ -4,20 +4,18 @@ One text is a batch of one. The functions here know no plugins, no names and no 
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.arrays import SpanArray, lengths_of
+from tokpar.arrays import lengths_of
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import EngineError, MismatchError, WorkerError
-from tokpar.foreign_errors import is_foreign
 from tokpar.foreign_parts import wrong_look_up
 from tokpar.joining import Watch, Work
 from tokpar.plan import Plan, serial_report
-from tokpar.results import NO_ROWS, Result, encode_in_one_call
+from tokpar.results import NO_ROWS, Result, batch_of_one, check_texts, encode_in_one_call, name_text
 from tokpar.types import Chunk, Rows
 
 
@@ -38,7 +36,7 @@ def encode_batch(
     of the text."""
     result = Result(texts, plan, np.zeros(len(texts), dtype=np.bool_))
     long = range(len(texts)) if long is None else long
-    _check(result, long)
+    check_texts(texts, plan, long)
     looked_up = plan.whole and watch is None
     asked, known = _look_up(result, () if looked_up else long)
     if result.cache_answered.all() and len(texts):
@@ -46,7 +44,7 @@ def encode_batch(
     long = [row for row in long if not result.cache_answered[row]]
     works = _split(result, long)
     if len(texts) == 1 and not works:
-        return _whole_batch(result, postprocess)
+        return batch_of_one(_whole(result, 0, None, postprocess))
     try:
         rest, own = _encode(result, works)
         for row in works:
@@ -63,24 +61,6 @@ def encode_batch(
     return result.batch(Rows.scatter(len(texts), [(asked, known), (rest, own), cut]), postprocess)
 
 
-def _check(result: Result, long: Sequence[int]) -> None:
-    """Raise the error that the tokenizer's own call raises for the first text that it refuses."""
-    texts, traits = result.texts, result.plan.traits
-    forbidden, checked = traits.forbidden, long
-    if forbidden:
-        from tokpar.cache.utf8_texts import to_check  # importing tokpar does without it
-
-        checked = to_check(texts, forbidden, long)
-    if checked and traits.check_text is not None:
-        row = 0
-        try:
-            for row in checked:
-                traits.check_text(texts[row])
-        except Exception as error:
-            _name_text(error, row, texts)
-            raise
-
-
 def _look_up(result: Result, long: Sequence[int]) -> tuple[NDArray[np.int64], Rows]:
     """Ask the cache for all texts but those of `long`, and note which texts it answered.
 
@@ -95,7 +75,7 @@ def _look_up(result: Result, long: Sequence[int]) -> tuple[NDArray[np.int64], Ro
         return numbers, NO_ROWS
     some = texts
     if len(numbers) < len(texts):
-        from tokpar.cache.utf8_texts import select_texts  # see `_check`
+        from tokpar.cache.utf8_texts import select_texts  # see `check_texts`
 
         some = select_texts(texts, numbers)
     rows, flags = plan.look_up(some, plan.tokenizer)
@@ -156,7 +136,7 @@ def _encoding_of(result: Result, work: Work | None, row: int, watch: Watch | Non
         if joined is None:
             return _whole(result, row, work, postprocess=False)
     except Exception as error:
-        _name_text(error, row, result.texts)
+        name_text(error, row, result.texts)
         raise
     if watch is not None:
         watch(joined)
@@ -175,27 +155,3 @@ def _whole(result: Result, row: int, work: Work | None, postprocess: bool) -> En
         known["redundant"] = work.encoded_chars
     report = replace(encoding.report, **known)
     return Encoding.of(encoding.ids, encoding.seams, report, encoding.origin)
-
-
-def _whole_batch(result: Result, postprocess: bool) -> Batch:
-    """Returns the only text of the call, encoded and post-processed by the tokenizer's own call."""
-    whole = _whole(result, 0, None, postprocess)
-    rows = Rows.of([whole.ids])
-    return Batch(rows, whole.report, [whole].__getitem__, partial(_spans_of_one, whole))
-
-
-def _spans_of_one(encoding: Encoding, code_points: bool) -> SpanArray:
-    return encoding.char_spans if code_points else encoding.spans
-
-
-def _name_text(error: Exception, row: int, texts: Sequence[str]) -> None:
-    """Add the number of the text to the message of an engine's `error`, if there are several
-    texts."""
-    if len(texts) == 1 or is_foreign(error):
-        return
-    if isinstance(error, UnicodeError) and hasattr(error, "reason"):
-        error.reason = f"{error.reason}, in text {row} of the batch"
-    elif error.args and isinstance(error.args[0], str):
-        error.args = (f"text {row} of the batch: {error.args[0]}", *error.args[1:])
-    if isinstance(error, EngineError):
-        error.row = row

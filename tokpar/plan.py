@@ -1,11 +1,12 @@
 """How texts are encoded: by which tokenizer, splitter, executor and merger."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from tokpar.adapter_parts import EngineTraits, traits_of
 from tokpar.errors import EngineError
 from tokpar.foreign_parts import mend_chunks, split_text, wrong_look_up
 from tokpar.interfaces import (
@@ -15,21 +16,16 @@ from tokpar.interfaces import (
     Flags,
     HasSegmentCache,
     Locates,
-    LookUp,
     Merger,
     PostProcesses,
     Splitter,
     TokenizerAdapter,
     facts_of,
-    licence_of,
-    look_up_of,
-    matches_spans,
-    mend_of,
-    traits_of,
-    without_cache_of,
 )
 from tokpar.policy import TOO_SHORT
-from tokpar.types import Chunk, Chunks, EngineTraits, Facts, Report, Rows, Seam, Split
+from tokpar.types import Chunk, Chunks, Facts, Report, Rows, Seam, Split
+
+LookUp = Callable[[Sequence[str], TokenizerAdapter], CachedRows]
 
 
 @dataclass(frozen=True)
@@ -83,8 +79,7 @@ class Plan:
         """Returns the chunks after the merger's repair of failed seams; None: it repairs none.
 
         Raises PluginError for chunks that cannot be used."""
-        mend = mend_of(self.merger)
-        return mend_chunks(self.merger, mend, text, chunks, failed_seams, self.tokenizer)
+        return mend_chunks(self.merger, text, chunks, failed_seams, self.tokenizer)
 
     def executor_name(self, is_answered: bool) -> str:
         """Returns the executor's name in reports. `is_answered`: the cache answered something."""
@@ -141,3 +136,27 @@ class Plan:
 def serial_report(method: str, why: str, tokenizer: TokenizerAdapter) -> Report:
     """Returns the report of a text that is encoded by one serial call."""
     return Report(method, "serial", why, agreement=traits_of(tokenizer).agreement)
+
+
+def licence_of(splitter: Splitter, tokenizer: TokenizerAdapter) -> Seam | None:
+    """Returns the splitter's `licence` for the tokenizer, or None."""
+    call = getattr(splitter, "licence", None)
+    licence: Seam | None = None if call is None else call(tokenizer)
+    return licence
+
+
+def look_up_of(executor: Executor) -> LookUp | None:
+    """Returns the executor's `look_up`, or None."""
+    call: LookUp | None = getattr(executor, "look_up", None)
+    return call
+
+
+def without_cache_of(executor: Executor) -> str:
+    """Returns the name of the executor that encodes the texts that no cache answers."""
+    name: str | None = getattr(executor, "without_cache", None)
+    return executor.name if name is None else name
+
+
+def matches_spans(merger: Merger) -> bool:
+    """Returns whether the merger compares where the tokens of overlapping chunks lie."""
+    return bool(getattr(merger, "matches_spans", False))

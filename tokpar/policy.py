@@ -4,7 +4,8 @@ The numbers were measured on 2 cores with English text (docs/benchmarks.md)."""
 
 from dataclasses import dataclass
 
-from tokpar.interfaces import EncodesMany, HasSegmentCache, HasSpec, TokenizerAdapter, traits_of
+from tokpar.adapter_parts import traits_of
+from tokpar.interfaces import EncodesMany, HasSegmentCache, HasSpec, TokenizerAdapter
 
 TOO_SHORT = "the text is too short for splitting to pay"
 

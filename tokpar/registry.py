@@ -15,16 +15,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tokpar.errors import OptionError, PluginError, UnknownNameError
 from tokpar.hooks import (
     OFFERS,
+    PARTS_ELSEWHERE,
     PROJECT,
     Command,
     ExecutorKind,
     MergerKind,
     Plugin,
     SplitterKind,
+    Strategy,
+    TokenizerSource,
+    install,
     load_plugin,
     load_third_parties,
 )
-from tokpar.interfaces import Merger, Splitter, Strategy, TokenizerSource
+from tokpar.interfaces import Merger, Splitter
 
 if TYPE_CHECKING:  # slow to import
     from importlib.metadata import EntryPoint
@@ -182,6 +186,8 @@ class Registry:
         if (kind, name) in self._disputes:
             raise PluginError(self._disputes[kind, name])
         advice = [self.failed_plugins(), self.advice_on_parts(name) if kind == "strategy" else ""]
+        if name in PARTS_ELSEWHERE and not self.kinds_of(name):
+            advice.append(f"{name!r} comes with tokpar-strategies: {install('tokpar-strategies')}")
         raise UnknownNameError(kind, name, table, "; ".join(filter(None, advice)))
 
     def failed_plugins(self) -> str:

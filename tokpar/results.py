@@ -10,16 +10,13 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
+from tokpar.adapter_parts import inserted_ids, own_call_of
 from tokpar.arrays import IdArray, SpanArray, frozen_ids, lengths_of
 from tokpar.encoding import Batch, Clock, Encoding
+from tokpar.errors import EngineError
 from tokpar.executors.serial_executor import engine_error
-from tokpar.foreign_errors import raise_foreign
-from tokpar.interfaces import (
-    PostProcesses,
-    TokenizerAdapter,
-    inserted_ids,
-    own_call_of,
-)
+from tokpar.foreign_errors import is_foreign, raise_foreign
+from tokpar.interfaces import PostProcesses, TokenizerAdapter
 from tokpar.joining import seams_of_wholes
 from tokpar.plan import Plan
 from tokpar.seams import NO_SEAMS, Seams
@@ -254,3 +251,46 @@ def encode_by_own_call(
 def divided_report(report: Report) -> Report:
     """Returns `report` as the report of a text that was divided without the splitter."""
     return replace(report, plan=DIVIDED, why=NO_REGION_LEFT)
+
+
+def batch_of_one(encoding: Encoding) -> Batch:
+    """Returns the batch of the only text of a call."""
+    rows = Rows.of([encoding.ids])
+    return Batch(rows, encoding.report, [encoding].__getitem__, partial(_spans_of_one, encoding))
+
+
+def _spans_of_one(encoding: Encoding, code_points: bool) -> SpanArray:
+    return encoding.char_spans if code_points else encoding.spans
+
+
+def check_texts(texts: Sequence[str], plan: Plan, long: Sequence[int]) -> None:
+    """Raise the error that the tokenizer's own call raises for the first text that it refuses.
+
+    `long`: the numbers of the texts that may be cut."""
+    traits = plan.traits
+    checked = long
+    if traits.forbidden:
+        from tokpar.cache.utf8_texts import to_check  # importing tokpar does without it
+
+        checked = to_check(texts, traits.forbidden, long)
+    if checked and traits.check_text is not None:
+        row = 0
+        try:
+            for row in checked:
+                traits.check_text(texts[row])
+        except Exception as error:
+            name_text(error, row, texts)
+            raise
+
+
+def name_text(error: Exception, row: int, texts: Sequence[str]) -> None:
+    """Add the number of the text to the message of an engine's `error`, if there are several
+    texts."""
+    if len(texts) == 1 or is_foreign(error):
+        return
+    if isinstance(error, UnicodeError) and hasattr(error, "reason"):
+        error.reason = f"{error.reason}, in text {row} of the batch"
+    elif error.args and isinstance(error.args[0], str):
+        error.args = (f"text {row} of the batch: {error.args[0]}", *error.args[1:])
+    if isinstance(error, EngineError):
+        error.row = row

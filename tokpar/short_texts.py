@@ -7,14 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tokpar.adapter_parts import later_call_of, traits_of
 from tokpar.arrays import IdArray
 from tokpar.concatenation import EncodeRows
-from tokpar.interfaces import (
-    HasSegmentCache,
-    TokenizerAdapter,
-    later_call_of,
-    traits_of,
-)
+from tokpar.interfaces import HasSegmentCache, TokenizerAdapter
 from tokpar.types import Rows, Seam
 
 if TYPE_CHECKING:

@@ -7,15 +7,10 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from tokpar.adapter_parts import inserted_ids
 from tokpar.arrays import IdArray, SpanArray, byte_length, byte_starts, code_point_spans
 from tokpar.errors import EngineError
-from tokpar.interfaces import (
-    Locates,
-    PostProcesses,
-    TokenizerAdapter,
-    facts_of,
-    inserted_ids,
-)
+from tokpar.interfaces import Locates, PostProcesses, TokenizerAdapter, facts_of
 from tokpar.seams import NO_SEAMS, Seams
 from tokpar.types import CERTIFIED_CUTS, Rows
 

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Protocol, runtime_checkable
 
+from tokpar.adapter_parts import inserted_ids, traits_of
 from tokpar.arrays import IdArray, has_surrogate
 from tokpar.concatenation import EncodeRows, Part, encode_parts
 from tokpar.cuts.finder import finder_for
 from tokpar.cuts.stable_cuts import Window, stable_cuts_for
 from tokpar.errors import OptionError
-from tokpar.interfaces import TokenizerAdapter, facts_of, inserted_ids, traits_of
+from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.limits import require_text
 
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from tokpar.adapter_parts import inserted_ids
 from tokpar.arrays import IdArray, byte_length, plain_text
 from tokpar.cache.utf8_texts import arrow_chunks, arrow_edges, texts_of
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import EngineError, MismatchError, OptionError, WorkerError
 from tokpar.foreign_errors import raise_foreign
-from tokpar.interfaces import PostProcesses, TokenizerAdapter, inserted_ids
+from tokpar.interfaces import PostProcesses, TokenizerAdapter
 from tokpar.spans import postprocess_own
 
 _ARROW_ROWS = 1 << 16

@@ -11,14 +11,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from tokpar.arrays import (
-    IdArray,
-    IntArray,
-    SpanArray,
-    concatenate_ids,
-    copy_rows,
-    offsets_of,
-)
+from tokpar.arrays import IdArray, IntArray, SpanArray, concatenate_ids, copy_rows, offsets_of
 
 _Value = TypeVar("_Value")
 
@@ -52,15 +45,9 @@ class Theorem(StrEnum):
     @property
     def rule(self) -> Rule:
         """The kind of the seams that the theorem licenses."""
-        return _RULE_OF[self]
-
-
-_RULE_OF = {
-    **dict.fromkeys(Theorem, Rule.PAIR),
-    Theorem.ABSORBED_SPACE: Rule.STAGE,
-    Theorem.STAGES_AT_SPACE: Rule.STAGE,
-    Theorem.EDGE: Rule.EDGE,
-}
+        if self in (Theorem.ABSORBED_SPACE, Theorem.STAGES_AT_SPACE):
+            return Rule.STAGE
+        return Rule.EDGE if self == Theorem.EDGE else Rule.PAIR
 
 
 CERTIFIED_CUTS = tuple(Rule)
@@ -73,10 +60,10 @@ Witness = tuple[tuple[str, str], ...]
 class Seam:
     """A place where two neighbouring pieces were joined, and the rule that licenses the place.
 
-    `position`: code points. `rule`: the kind of seam (proofs/README.md), or None for an uncertified
-    seam (approximate results only). `theorem`: the page in ``proofs/`` that proves the rule.
-    `witness`: (name, value) pairs that a checker needs to verify the seam. `token`: how many ids of
-    the text lie before the seam, without special tokens; -1 until the pieces are joined."""
+    `position`: code points. `rule`: the kind of seam, or None for an uncertified seam (approximate
+    results only). `theorem`: the page in ``proofs/`` that proves it. `witness`: what a checker
+    needs to verify the seam. `token`: how many ids of the text lie before the seam, without special
+    tokens; -1 until the pieces are joined."""
 
     position: int
     rule: Rule | None
@@ -100,11 +87,10 @@ class Chunk:
     """The slice [start, stop) of the text that the tokenizer encodes (code points).
 
     [core_start, core_stop) is the chunk's own share of the text; the rest is overlap. The slice
-    leaves out the first `absorbed` code points of the share (core_start + absorbed == start),
-    because the tokenizer puts them back by itself (dummy prefix, theorem absorb). `cut`: what the
-    planner proved about the left edge. A cut whose rule is None is a proposal of the planner, which
-    the merger must certify. `divisible`: the cuts of the split's `licence` hold everywhere inside
-    the chunk."""
+    leaves out the first `absorbed` code points of the share (core_start + absorbed == start): the
+    tokenizer puts them back (theorem 6.4). `cut`: what the planner proved about the left edge, or
+    proposes, if its rule is None; the merger must certify it then. `divisible`: the cuts of the
+    split's `licence` hold everywhere inside the chunk."""
 
     start: int
     stop: int
@@ -120,9 +106,8 @@ class Split:
     """The answer of a splitter for one text.
 
     `plan` and `why`: words for the report. `serial_regions`: [start, stop), code points, of the
-    regions without a certified cut. `licence`: proves a cut in `divisible` chunks before every
-    space that follows a character other than white space. An executor may divide such a chunk
-    there."""
+    regions without a certified cut. `licence`: the seam by which an executor may divide `divisible`
+    chunks before every space that follows a character other than white space."""
 
     chunks: Sequence[Chunk]
     plan: str = ""
@@ -134,45 +119,6 @@ class Split:
     def whole(cls, text: str, why: str) -> Split:
         """Returns a split of one chunk, with the reason `why`."""
         return cls((Chunk(0, len(text), 0, len(text)),), "serial", why)
-
-
-def unite_chunks(left: Chunk, right: Chunk) -> Chunk:
-    """Returns the one chunk that covers two neighbouring chunks."""
-    return Chunk(
-        left.start, right.stop, left.core_start, right.core_stop, left.absorbed, cut=left.cut
-    )
-
-
-def fuse_chunks(chunks: Sequence[Chunk], failed_seams: Sequence[int]) -> list[Chunk]:
-    """Returns the chunks, the two chunks at each failed seam united. Seam i is before chunk i."""
-    broken = set(failed_seams)
-    whole: list[Chunk] = []
-    for i, chunk in enumerate(chunks):
-        if i in broken:
-            whole[-1] = unite_chunks(whole[-1], chunk)
-        else:
-            whole.append(chunk)
-    return whole
-
-
-def stands_apart(chunks: Sequence[Chunk], i: int, length: int) -> bool:
-    """True if both edges of chunk `i` are certified cuts or ends of the text, without overlap.
-
-    Such a chunk has the same tokens as the whole text has there. `length`: code points of the
-    text."""
-    chunk = chunks[i]
-    before = chunks[i - 1].stop if i else 0
-    after = chunks[i + 1].start if i + 1 < len(chunks) else length
-    return (before, chunk.stop) == (chunk.start, after) and all(
-        _begins_apart(each, first=k == 0) for k, each in enumerate(chunks[i : i + 2], start=i)
-    )
-
-
-def _begins_apart(chunk: Chunk, *, first: bool) -> bool:
-    """True if slice and core of `chunk` begin at one certified cut, or the chunk is the first."""
-    if chunk.start != chunk.core_start:
-        return False
-    return first if chunk.cut is None else chunk.cut.rule in CERTIFIED_CUTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,11 +184,10 @@ class Rows:
         """Returns the rows of all parts, in order."""
         if len(parts) == 1:
             return parts[0]
-        lengths = [np.diff(part.offsets) for part in parts]
         spans = [part.spans for part in parts if part.spans is not None]
         return cls(
             concatenate_ids([part.ids[part.offsets[0] : part.offsets[-1]] for part in parts]),
-            offsets_of(np.concatenate(lengths) if lengths else ()),
+            offsets_of(np.concatenate([np.diff(part.offsets) for part in parts]) if parts else ()),
             np.concatenate(spans) if spans else None,
         )
 
@@ -318,8 +263,7 @@ DIVIDED_SCHEMES = frozenset({"regex", "bert", "spaces", "dummy"})
 class Facts:
     """What proofs need to know of a tokenizer. A wrong fact gives wrong ids with a certificate.
 
-    How the tokenizer likes to be run is in `EngineTraits`. Two `Facts` are equal only if they are
-    the same object."""
+    Two `Facts` are equal only if they are the same object."""
 
     engine: str
     """The regex engine that runs the patterns: "oniguruma", "fancy-regex", ..."""
@@ -333,8 +277,7 @@ class Facts:
     prefix and no pre-tokenizer. "spaces": by `pre_tokenizers`, whose cuts are known only before a
     space (theorem 50)."""
     patterns: tuple[str, ...] = ()
-    """A pattern for each Split stage. tokpar ships what is known of some patterns, and decides it
-    for others as `engine` reads them (`patterns.known_pattern`, rule PAIR)."""
+    """A pattern for each Split stage, as `engine` reads it (`patterns.known_pattern`)."""
     added_tokens: tuple[AddedToken, ...] = ()
     normalizers: tuple[NormalizerStage, ...] = ()
     prefix_space: bool = False
@@ -346,17 +289,14 @@ class Facts:
     longest_token: int = 0
     """The length of the longest token in UTF-8 bytes."""
     unprovable: str | None = None
-    """Why only the edges of added tokens can be licensed as seams (rule EDGE). None if other seams
-    can be licensed too."""
+    """Why only the edges of added tokens can be licensed as seams (rule EDGE), or None."""
     added_token_cuts_refused: str | None = "nothing is known of how it finds added tokens"
-    """Why the edges of added tokens are not certified cuts (rule EDGE), or None if they are. They
-    are when the engine matches added tokens first and runs the other stages on each segment between
-    two added tokens."""
+    """Why the edges of added tokens are not certified cuts (rule EDGE). None if the engine matches
+    added tokens first and runs the other stages on each segment between two added tokens."""
     first_prefix: bool = False
     """Only the segment that begins the text gets a prefix (Metaspace "first")."""
     tokens: Callable[[], Collection[bytes]] | None = None
-    """Returns the bytes of all tokens of the model, if `tiles` is true or `sizes` is given. No
-    proof reads them."""
+    """Returns the bytes of all tokens, if `tiles` or `sizes` is given. No proof reads them."""
     sizes: Callable[[IdArray], IntArray] | None = None
     """Returns the byte length of each id, int64, where only a normalizer keeps `tiles` false:
     tokens tile the segments that the normalizer does not change (theorem 45)."""
@@ -374,91 +314,12 @@ class Facts:
     _derived_values: dict[object, Any] = field(default_factory=dict, init=False, repr=False)
 
     def derive(self, make: Callable[[Facts], _Value]) -> _Value:
-        """Returns `make(self)`. The result is made once and lives as long as these facts.
-
-        A cache outside of this object could keep the facts and the tokenizer alive, because the
-        result may refer to them."""
+        """Returns `make(self)`, made once. The result lives as long as these facts: a cache outside
+        of them could keep facts and tokenizer alive, because the result may refer to them."""
         if make not in self._derived_values:
             self._derived_values.setdefault(make, make(self))
         found: _Value = self._derived_values[make]
         return found
-
-
-@dataclass(frozen=True, slots=True)
-class EngineTraits:
-    """How an engine likes to be run, and which texts it refuses. All fields are optional.
-
-    No proof reads these fields. A wrong value costs time, or lets a text pass that the engine's own
-    call refuses; the ids of all other texts stay right."""
-
-    releases_gil: bool = False
-    """`encode` releases the GIL, so other threads run."""
-    returns_objects: bool = False
-    """The batch call makes an object for each token, so small batches are faster."""
-    wants_one_thread: Callable[[Sequence[str]], bool] | None = None
-    """Returns True if these texts should run on one thread, because several threads would wait for
-    each other. Asked again for each call."""
-    check_text: Callable[[str], None] | None = None
-    """Raises the error of the engine's own call for a text that the engine refuses.
-
-    The engine may refuse a text for a single character, or for a string in `forbidden`. Nothing
-    else: a stream is checked chunk by chunk. A text that is not cut is checked for `forbidden`
-    only, because `encode` refuses the characters."""
-    forbidden: frozenset[str] = frozenset()
-    """Strings that `check_text` refuses anywhere in a text."""
-    agreement: str = ""
-    """The result of a comparison with another library, for reports: "same ids as tokenizers 0.23.3
-    on 8,012 texts"."""
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """What the engine of an adapter runs, as the caller gave it. A checker reads it by itself.
-
-    `source`: the tokenizer object of its library, the bytes of a ``tokenizer.json``, such a file
-    parsed, or a `Vocabulary`. `settings`: the caller's settings that decide what is encoded;
-    "no_file": why the ids may be others than those of the file."""
-
-    source: object
-    settings: Mapping[str, object] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Loader:
-    """What made a tokenizer of a directory, or of a repository of the Hugging Face Hub.
-
-    `name`: "AutoTokenizer" of transformers, or "tokenizer.json" if that file alone decides.
-    `tokenizer_class`: the class that transformers chose, or None. `versions`: package -> version,
-    of the packages that made the tokenizer."""
-
-    name: str
-    tokenizer_class: str | None = None
-    versions: Mapping[str, str] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        """For reports: "AutoTokenizer, class LlamaTokenizer, tokenizers 0.23.3"."""
-        chosen = [] if self.tokenizer_class is None else [f"class {self.tokenizer_class}"]
-        return ", ".join([self.name, *chosen, *map(" ".join, self.versions.items())])
-
-
-@dataclass(frozen=True, slots=True)
-class DecodingParts:
-    """How a tokenizer decodes, part by part, for `Encoder.decode_stream`.
-
-    `token_of`: the token of an id as `decoder` reads it; None for an id that `decode` leaves out;
-    raises LookupError where `decode` raises. `in_bytes`: tokens are bytes, and the text is all
-    bytes as UTF-8 with U+FFFD; else `decoder` is the "decoder" of a ``tokenizer.json``, or
-    {"type": "unknown"}. `replacements`: what is replaced in the whole text afterwards, in order.
-    `decode`: the tokenizer's own call for all ids. `id_count`: ids from 0 on, of which most are
-    tokens. `state`: compared with ==; other parts have another."""
-
-    token_of: Callable[[int], str | bytes | None]
-    decode: Callable[[Sequence[int]], str]
-    id_count: int
-    in_bytes: bool = False
-    decoder: Mapping[str, Any] | None = None
-    replacements: tuple[tuple[str, str], ...] = ()
-    state: object = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -473,26 +334,6 @@ class Trust:
 
 
 @dataclass(frozen=True, slots=True)
-class TrustParts:
-    """What an adapter knows about untrusted text (proofs/untrusted.md).
-
-    `added_tokens`: all added tokens that the engine searches. `vocabulary`: all tokens in one
-    string, of whose characters no name is made. `default`: the contents of the
-    control tokens, if the caller names none. `why_refused`: content -> why it cannot be a control
-    token. `given_ids`: the ids of these control tokens that ordinary text may get from the model
-    -> their contents. `with_names`: content -> name; returns an adapter of named texts.
-    `check_trusted`: raises the error of the own call for a trusted run that it refuses."""
-
-    added_tokens: tuple[AddedToken, ...]
-    vocabulary: Callable[[], str]
-    default: frozenset[str]
-    why_refused: Callable[[str], str | None]
-    given_ids: Callable[[Collection[str]], Mapping[int, str]]
-    with_names: Callable[[Mapping[str, str]], Any]
-    check_trusted: Callable[[str], None] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Report:
     """How an encoding was made.
 
@@ -500,11 +341,9 @@ class Report:
     whole plans were thrown away. `repairs`: how many seams were repaired locally. `redundant`: how
     many code points were tokenized more than once. `seconds`: wall-clock seconds of each stage
     (split, tokenize, match, merge, convert). `serial_regions`: [start, stop), code points, of the
-    regions without a certified cut. `agreement`: the result of a comparison of this engine's ids
-    with the ids of the library that its vocabulary was made for, in words. `cache`: the counters of
-    the segment cache over all texts so far (`SegmentCache.counters`); empty if the tokenizer has
-    no cache, or if the text did not reach the cache. `trust`: the untrusted parts of the text and
-    the control tokens, if the caller named parts."""
+    regions without a certified cut. `agreement`: see `EngineTraits`. `cache`: the counters of the
+    segment cache over all texts so far (`SegmentCache.counters`); empty if the text did not reach a
+    cache. `trust`: the untrusted parts and the control tokens, if the caller named parts."""
 
     strategy: str
     plan: str = "serial"

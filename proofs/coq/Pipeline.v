@@ -1,7 +1,7 @@
 (** A whole tokenizer as a program: added tokens, normalizer, pre-tokenizer, model, and [T], the ids
     of a text. These are definitions only; each is said in words beside it. *)
 From Coq Require Import List Arith Lia Bool NArith.
-From Tokpar Require Import Merging PreTokens Patterns PatternPairs Pairs Ids WordPiece.
+From Tokpar Require Import Merging PreTokens Patterns PatternPairs Rows Pairs Ids WordPiece.
 From Tokpar Require Export AddedTokens.
 Import ListNotations.
 
@@ -71,11 +71,8 @@ Definition split_pieces (s : split) (G : text) : list text :=
   | Pattern t => pieces (first_end (tree_regex symbol t)) G
   | _ => filter (split_keeps s) (pair_pieces N (split_parts s) G)
   end.
-Fixpoint row_pieces (row : list split) (G : text) : list text :=
-  match row with
-  | [] => match G with [] => [] | _ :: _ => [G] end
-  | s :: row' => flat_map (row_pieces row') (split_pieces s G)
-  end.
+(** Each part of the row works on each piece of the one before. *)
+Definition row_pieces (row : list split) : text -> list text := pieces_of_row (map split_pieces row).
 End Splits.
 
 (** ** Models *)
@@ -134,7 +131,10 @@ Definition symbol_of (t : tokenizer) (c : N) : nat :=
 
 (** The ids of what no added token is in any more. *)
 Definition piece_ids (t : tokenizer) (first : bool) (G : text) : list N :=
-  flat_map (model_ids (model_of t)) (row_pieces (symbol_of t) (splits t) (stages_text first (signs t) G)).
+  match stages_text first (signs t) G with
+  | [] => []
+  | H => flat_map (model_ids (model_of t)) (row_pieces (symbol_of t) (splits t) H)
+  end.
 
 (** The ids of a segment between two tokens that were found in the text. *)
 Definition segment_ids (t : tokenizer) (first : bool) (G : text) : list N :=

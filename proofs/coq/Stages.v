@@ -2,7 +2,7 @@
     Theorem 6.4, as a checker of the two characters beside the cut. proofs/theorem-50.md and
     theorem-6.4.md. *)
 From Coq Require Import List Arith Lia Bool NArith.
-From Tokpar Require Import Merging Seams Vocabulary PreTokens Patterns PatternPairs Pairs Ids
+From Tokpar Require Import Merging Seams Vocabulary PreTokens Patterns PatternPairs Rows Pairs Ids
   AddedTokens Edges Pipeline.
 Import ListNotations.
 
@@ -267,9 +267,8 @@ Theorem row_at_right : forall (row : list split) (a b : N) (L R : text) (cuts : 
   row_at row a b = Some cuts -> beside L R a b ->
   (if cuts then cut_apart else joined a b) (row_pieces row (L ++ R)) (row_pieces row L) (row_pieces row R).
 Proof.
-  induction row as [|s row IH]; intros a b L R cuts h sides.
-  - injection h as <-. exists [], L, R, []. pose proof sides as [[l ->] [r ->]].
-    split; [now destruct l|]. split; [easy|]. split; [now destruct l|easy].
+  unfold row_pieces. induction row as [|s row IH]; intros a b L R cuts h sides.
+  - injection h as <-. now exists [], L, R, [].
   - simpl in h. destruct (split_at s a b) as [c|] eqn:e; [|easy].
     pose proof (split_at_right s a b L R c e sides) as d. simpl. destruct c.
     + injection h as <-. rewrite d. apply flat_map_app.
@@ -277,7 +276,8 @@ Proof.
       rewrite !flat_map_app. simpl. rewrite app_nil_r. destruct cuts.
       * unfold cut_apart in *. now rewrite IH, <- !app_assoc.
       * destruct IH as (l' & u' & v' & r' & -> & -> & -> & sides'').
-        exists (flat_map (row_pieces row) l ++ l'), u', v', (r' ++ flat_map (row_pieces row) r).
+        set (F := pieces_of_row (map split_pieces row)) in *.
+        exists (flat_map F l ++ l'), u', v', (r' ++ flat_map F r).
         now rewrite <- !app_assoc.
 Qed.
 End Splits.
@@ -349,6 +349,29 @@ Definition pieces_at (t : tokenizer) (a b : N) : bool :=
   | None => false
   end.
 
+(** The ids of a text behind the signs. *)
+Definition row_ids (t : tokenizer) (H : text) : list N :=
+  flat_map (model_ids (model_of t)) (row_pieces (symbol_of t) (splits t) H).
+
+(** It is enough to look behind the signs. *)
+Lemma behind_signs t a b x y L R first : through_all (signs t) a b = Some (x, y) -> beside L R a b ->
+  (forall u v, beside u v x y -> row_ids t (u ++ v) = row_ids t u ++ row_ids t v) ->
+  piece_ids t first (L ++ R) = piece_ids t first L ++ piece_ids t true R /\
+  piece_ids t false R = piece_ids t true R.
+Proof.
+  intros e sides h. destruct (stages_apart _ a b x y L R first e sides) as (e1 & sides' & e2).
+  assert (forall f G, stages_text f (signs t) G <> [] ->
+          piece_ids t f G = row_ids t (stages_text f (signs t) G)) as full.
+  { intros f G ne. unfold piece_ids. now destruct (stages_text f (signs t) G). }
+  destruct sides' as [[l el] [r er]]. split.
+  - rewrite !full, e1.
+    + apply h. split; [now exists l|now exists r].
+    + now rewrite er.
+    + rewrite el. now destruct l.
+    + rewrite e1, el. now destruct l.
+  - now rewrite !full, e2 by (now rewrite ?e2, er).
+Qed.
+
 (** Theorem 50, behind the normalizer: the ids of L and R are those of LR, and R has the same ids
     wherever it stands. *)
 Theorem theorem_50 : forall (t : tokenizer) (a b : N) (L R : text) (first : bool),
@@ -358,14 +381,13 @@ Theorem theorem_50 : forall (t : tokenizer) (a b : N) (L R : text) (first : bool
 Proof.
   intros t a b L R first h sides. unfold pieces_at in h.
   destruct (through_all (signs t) a b) as [[x y]|] eqn:e; [|easy].
-  destruct (stages_apart _ a b x y L R first e sides) as (e1 & sides' & e2).
-  unfold piece_ids. rewrite e1, e2. split; [|easy].
+  apply (behind_signs t a b x y L R first e sides). intros u v sides'.
   destruct (row_at (splits t) x y) as [cuts|] eqn:row; [|easy].
-  pose proof (row_at_right (symbol_of t) _ x y _ _ cuts row sides') as d. destruct cuts.
+  pose proof (row_at_right (symbol_of t) _ x y u v cuts row sides') as d. unfold row_ids. destruct cuts.
   - rewrite d. apply flat_map_app.
   - destruct (model_of t) as [m|]; [|easy].
-    destruct d as (l & u & v & r & -> & -> & -> & sides'').
-    rewrite !flat_map_app. simpl. rewrite (model_apart m x y u v h sides'').
+    destruct d as (l & u' & v' & r & -> & -> & -> & sides'').
+    rewrite !flat_map_app. simpl. rewrite (model_apart m x y u' v' h sides'').
     now rewrite !app_nil_r, <- !app_assoc.
 Qed.
 
@@ -373,7 +395,7 @@ Qed.
 Lemma stages_text_nil first stages : stages_text first stages [] = [].
 Proof. unfold stages_text. induction stages as [|[| |] stages IH]; easy. Qed.
 Lemma piece_ids_nil t first : piece_ids t first [] = [].
-Proof. unfold piece_ids. rewrite stages_text_nil. induction (splits t) as [|[| |] row IH]; easy. Qed.
+Proof. unfold piece_ids. now rewrite stages_text_nil. Qed.
 
 (** ** The absorbed space in a text with added tokens *)
 Section Absorbed.

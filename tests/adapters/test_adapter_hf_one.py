@@ -17,11 +17,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokpar_conformance import check_tokenizer
 from tokpar_conformance.fixed_texts import hostile_texts
 
 import tokpar
-from tests.conftest import chosen_profile, needs_kernel
+from tests.conftest import chosen_profile
 from tests.recipes.generate_classes import punctuation_of_one, ranges
 from tests.recipes.shipped import SPELLINGS
 from tests.support.file_formats import NAMES, sample, written
@@ -29,7 +28,6 @@ from tests.support.paths import DEFAULT, ROOT, VOCAB
 from tests.support.texts import surrogate_texts, texts
 from tokpar.adapters import hf_version
 from tokpar.cuts.finder import finder_for
-from tokpar.errors import FileFormatError
 from tokpar.executors.native import CachedExecutor
 from tokpar.patterns.class_tables import load_atoms
 
@@ -228,16 +226,6 @@ def vars_of(facts: Any) -> dict[str, Any]:
     return {name: getattr(facts, name) for name in type(facts).__dataclass_fields__}
 
 
-@pytest.mark.parametrize("name", list(FILES))
-def test_a_tokenizer_built_again_from_its_spec_is_the_same(name: str) -> None:
-    adapter = load(own(name))
-    build, settings = adapter.spec()
-    assert build is rebuild
-    twin = build(**settings)
-    for text in (*hostile_texts(), "<｜begin▁of▁sentence｜>a<｜User｜>"):
-        assert np.array_equal(twin.encode(text), adapter.encode(text))
-
-
 def test_a_tokenizer_that_comes_back_changed_is_refused() -> None:
     _, settings = load(own("default")).spec()
     config = copy.deepcopy(settings["config"])
@@ -264,53 +252,6 @@ def test_tokens_that_tile_the_text_are_placed_by_their_lengths() -> None:
         assert np.array_equal(tokpar.encode(text, own("default")).spans, expected)
 
 
-def test_a_batch_tells_spans_where_tokens_tile_the_text() -> None:
-    batch = tokpar.Encoder(own("default")).encode_batch(["ab 😀", "", "x" * 9])
-    assert batch.spans()[-1, 1] == batch.char_spans()[-1, 1] == 9
-    for name in ("spans", "char_spans"):
-        expected = np.concatenate([getattr(encoding, name) for encoding in batch])
-        assert np.array_equal(getattr(batch, name)(), expected)
-
-
-def test_where_other_tokens_lie_is_asked_of_the_pure_engine() -> None:
-    adapter, text = load(own("bert_part")), "Hello, world! 12 中文"
-    pure = tokpar.load(FILES["bert_part"], engine="pure")
-    found = adapter.encode(text)
-    assert np.array_equal(adapter.locate(found, text), pure.locate(found, text))  # type: ignore[attr-defined]
-    unigram = load(own("metaspace_unigram"))
-    with pytest.raises(LookupError, match="does not tell where tokens lie"):
-        unigram.locate(unigram.encode(text), text)
-
-
-def test_byte_level_bpe_has_no_cache_beside_that_of_its_engine() -> None:
-    adapter: Any = load(own("default"))
-    assert not adapter.has_segment_cache
-    text = "".join(f" the word {k % 97} of all {k}" for k in range(20_000))
-    with tokpar.Encoder(adapter) as encoder:
-        row = encoder.encode(text)
-        assert row.report.plan.startswith("certified cuts")
-        assert (row.report.executor, dict(row.report.cache)) == ("threads", {})
-    assert row.ids.tolist() == ids(own("default"), text)
-
-
-@needs_kernel
-def test_those_of_bert_are_remembered() -> None:
-    tokenizer = own("bert_part")
-    rows = ["The quick brown fox jumps over the lazy dog. " * 9] * 40
-    batch = tokpar.Encoder(tokenizer).encode_batch(rows)
-    assert batch.report.plan.endswith("40 divided at every space")
-    assert [encoding.ids.tolist() for encoding in batch] == [ids(tokenizer, row) for row in rows]
-
-
-def test_a_long_text_is_encoded_by_threads_at_certified_cuts() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    text *= 1 + 600_000 // len(text)
-    encoding = tokpar.encode(text, tokpar.load(own("default"), cache_bytes=0), workers=2)
-    assert encoding.report.executor == "threads"
-    assert len(encoding.seams) > 4
-    assert list(encoding) == ids(own("default"), text)
-
-
 @pytest.mark.parametrize("name", ["default", "deepseek_part"])
 @pytest.mark.parametrize(("short", "executor"), [(40, "threads"), (400, "native")])
 def test_a_batch_goes_through_threads_where_most_of_it_is_cut(
@@ -330,12 +271,6 @@ def test_a_batch_goes_through_threads_where_most_of_it_is_cut(
     assert memo.without_cache == executor
     memo.map([long[:100_000]] * 4 + rows[:9], tokpar.load(own(name)), False)
     assert memo.without_cache == "threads"
-
-
-@pytest.mark.parametrize("name", ["default", "bert_part"])
-def test_it_keeps_the_contract_of_an_adapter(name: str) -> None:
-    pure = tokpar.load(FILES[name], engine="pure")
-    check_tokenizer(Tokenizer.from_file(FILES[name]), reference=pure, examples=10)
 
 
 # -------------------------------------------------------------- docs/findings.md, 1.0.0rc3
@@ -391,16 +326,8 @@ def test_truncation_to_less_than_the_special_tokens_leaves_nothing() -> None:
     assert ids(tokenizer, "the cat") == [101, 102]
 
 
-@rc3
-def test_what_it_refuses_is_a_file_format_error(tmp_path: Path) -> None:
-    config = json.loads(DEFAULT.read_text(encoding="utf-8"))
-    config["pre_tokenizer"]["pretokenizers"][-1]["add_prefix_space"] = True
-    with pytest.raises(FileFormatError, match="add_prefix_space"):
-        tokpar.load(written(tmp_path, config))
-
-
 def test_the_punctuation_that_is_stored_is_its_own_and_tokens_beside_it_are_located() -> None:
-    stored = json.loads((DEFAULT.parents[1] / "pure" / "classes.json").read_text(encoding="utf-8"))
+    stored = json.loads((DEFAULT.parent / "classes.json").read_text(encoding="utf-8"))
     found = punctuation_of_one()
     assert ranges(found) == stored["punctuation_one"]
     assert {"\u061d", "\u2e43"} <= {*found}

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import pickle
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +12,6 @@ from hypothesis import strategies as st
 from tokenizers import (
     AddedToken,
     NormalizedString,
-    Regex,
     Tokenizer,
     decoders,
     models,
@@ -26,8 +23,8 @@ from tokenizers import (
 import tokpar
 from tests.support.paths import VOCAB
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer, load
-from tokpar.errors import EngineError, FileFormatError, OptionError
-from tokpar.pure.vocabulary import byte_alphabet
+from tokpar.errors import EngineError, OptionError
+from tokpar.files.vocabulary import byte_alphabet
 from tokpar.spans import postprocess_single
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
@@ -42,7 +39,6 @@ TEXTS = [
     "<｜User｜>hello<｜end▁of▁sentence｜> [MASK] <s>x</s>",
     "1" * 300 + "=" * 300,
 ]
-texts = st.text(st.sampled_from(list("aet 1\n.é中🫠")) | st.characters(exclude_categories=["Cs"]))
 
 
 def byte_level(**options: Any) -> Tokenizer:
@@ -72,28 +68,6 @@ def transformers_tokenizer(tokenizer: Tokenizer, **options: Any) -> Any:
     from transformers import PreTrainedTokenizerFast
 
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **options)
-
-
-@pytest.mark.parametrize("source", [None, 3, "gpt2", "a/vocab.csv", b"x.json", object(), Path("x")])
-def test_other_sources_are_left_to_others(source: object) -> None:
-    assert load(source) is None
-
-
-def test_an_unknown_setting_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(OptionError, match=r"'special'; known: add_special_tokens"):
-        load(byte_level(), special=True)
-    with pytest.raises(OptionError, match="must be True or False, got 1"):
-        load(byte_level(), add_special_tokens=1)
-
-
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"a": 1}', b"\xff\xfe", b"null"])
-def test_a_json_file_that_is_no_tokenizer_is_refused_by_name(
-    tmp_path: Path, content: bytes
-) -> None:
-    path = tmp_path / "other.json"
-    path.write_bytes(content)
-    with pytest.raises(FileFormatError, match=r"other\.json is not a tokenizer\.json"):
-        load(path)
 
 
 @pytest.mark.parametrize("name", PART_NAMES)
@@ -136,37 +110,12 @@ def test_encode_many_gives_each_text_what_encode_and_locate_give(name: str, span
     assert len(adapter.encode_many([], spans)) == 0
 
 
-def test_locate_refuses_ids_of_another_text() -> None:
-    for adapter in (adapter_of(byte_level()), adapter_of(VOCAB / "bert_part.json")):
-        ids = adapter.encode("the cat")
-        with pytest.raises(LookupError):
-            adapter.locate(ids, "the cats")
-        with pytest.raises(LookupError):
-            adapter.locate(np.array([10**6], dtype=np.uint32), "the cat")
-
-
 def test_an_added_token_that_shares_the_id_of_a_byte_is_located_by_offsets() -> None:
     tokenizer = byte_level()
     tokenizer.add_tokens([AddedToken("é", normalized=False)])
     adapter = adapter_of(tokenizer)
     assert not adapter.facts.tiles
     assert adapter.locate(adapter.encode("aéa"), "aéa").tolist() == [[0, 1], [1, 3], [3, 4]]
-
-
-def test_the_callers_object_is_never_changed() -> None:
-    tokenizer = Tokenizer.from_file(str(VOCAB / "bert_part.json"))
-    tokenizer.encode_special_tokens = True
-    before = tokenizer.to_str()
-    adapter = adapter_of(tokenizer)
-    for text in TEXTS:
-        ids = adapter.encode(text)
-        postprocess_single(adapter, ids, text)
-        adapter.encode_many([text], True)
-        adapter.encode_whole(text)
-        adapter.locate(ids, text)
-    adapter.spec()
-    assert tokenizer.to_str() == before
-    assert tokenizer.encode_special_tokens is True
 
 
 def change_truncation(tokenizer: Tokenizer) -> None:
@@ -253,27 +202,6 @@ def test_a_token_added_twice_with_other_flags_is_copied_exactly_or_unprovable() 
     assert same or adapter.facts.unprovable is not None
 
 
-@pytest.mark.parametrize("flag", [False, True])
-def test_encode_special_tokens_of_the_object_is_kept(flag: bool) -> None:
-    tokenizer = byte_level()
-    tokenizer.add_special_tokens(["<s>"])
-    tokenizer.encode_special_tokens = flag
-    adapter = adapter_of(tokenizer)
-    build, arguments = adapter.spec()
-    native = tokenizer.encode("he<s>").ids
-    assert adapter.encode("he<s>").tolist() == native
-    assert build(**arguments).encode("he<s>").tolist() == native
-    assert [t.content for t in adapter.facts.added_tokens] == ([] if flag else ["<s>"])
-
-
-def test_add_special_tokens_false_is_that_of_the_native_call() -> None:
-    tokenizer = Tokenizer.from_file(str(VOCAB / "bert_part.json"))
-    adapter = adapter_of(tokenizer, add_special_tokens=False)
-    native = tokenizer.encode("the cat", add_special_tokens=False).ids
-    assert adapter.encode_whole("the cat").tolist() == native
-    assert postprocess_single(adapter, adapter.encode("the cat"), "the cat").tolist() == native
-
-
 @pytest.mark.parametrize("text", ["\ud800", "he \udc80 a", "\ud83d\ude00"])
 def test_lone_surrogates_are_refused_with_the_native_error(text: str) -> None:
     tokenizer = byte_level()
@@ -304,30 +232,6 @@ def test_a_panic_of_the_engine_is_an_engine_error() -> None:
         with pytest.raises(EngineError, match="panicked"):
             adapter.encode_many(["b", "a  "], spans)
     assert adapter.encode("b").tolist() == [1]
-
-
-def test_a_panic_that_is_known_names_what_is_wrong() -> None:
-    tokenizer = letters()
-    token = ("<s>", 0)
-    tokenizer.post_processor = processors.TemplateProcessing("<s> $A", special_tokens=[token])
-    config = json.loads(tokenizer.to_str())
-    config["post_processor"]["special_tokens"] = {}
-    broken = Tokenizer.from_str(json.dumps(config))
-    with pytest.raises(EngineError, match="names a special token that its special_tokens leave"):
-        tokpar.encode("b", broken)
-    broken.pre_tokenizer = pre_tokenizers.Split(Regex("(a|aa)+b|."), "isolated")
-    with pytest.raises(EngineError, match="the pattern has too many ways to match this text"):
-        tokpar.encode("a" * 60, broken)
-
-
-def test_added_tokens_that_make_the_engine_panic_do_not_prevent_loading() -> None:
-    tokenizer = letters()
-    tokenizer.add_tokens([AddedToken("x", rstrip=True, normalized=False)])
-    tokenizer.add_tokens([AddedToken(" ", lstrip=True, normalized=False)])
-    tokenizer.add_tokens([AddedToken("x  b", normalized=True)])
-    adapter = adapter_of(tokenizer)
-    assert "panics" in str(adapter.facts.unprovable)
-    assert adapter.encode_whole("ax").tolist() == tokenizer.encode("ax").ids
 
 
 def test_a_special_token_that_became_plain_is_unprovable_when_encoded_as_text() -> None:
@@ -466,16 +370,6 @@ def test_a_transformers_tokenizer_follows_its_own_encode() -> None:
     )
 
 
-def test_calls_that_truncate_do_not_make_a_transformers_adapter_stale() -> None:
-    backend = Tokenizer.from_file(str(VOCAB / "bert_part.json"))
-    tokenizer = transformers_tokenizer(backend, pad_token="[PAD]")
-    adapter = adapter_of(tokenizer)
-    tokenizer("the man", truncation=True, padding="max_length", max_length=2)
-    assert adapter_of(tokenizer) is adapter
-    ids = postprocess_single(adapter, adapter.encode("the man the man"), "the man the man")
-    assert ids.tolist() == tokenizer.encode("the man the man")
-
-
 @pytest.mark.parametrize("flag", [False, True])
 def test_split_special_tokens_of_a_transformers_tokenizer_counts(flag: bool) -> None:
     backend = byte_level()
@@ -493,16 +387,6 @@ def test_split_special_tokens_of_a_transformers_tokenizer_counts(flag: bool) -> 
     assert fresh.encode(text).tolist() == tokenizer.encode(text)
 
 
-def test_tokens_added_to_a_transformers_tokenizer_are_followed() -> None:
-    tokenizer = transformers_tokenizer(byte_level())
-    adapter = adapter_of(tokenizer)
-    tokenizer.add_tokens(["said"])
-    fresh = adapter_of(tokenizer)
-    assert fresh is not adapter
-    assert fresh.encode("he said").tolist() == tokenizer.encode("he said")
-    assert fresh.decode(fresh.encode("he said")) == tokenizer.decode(tokenizer.encode("he said"))
-
-
 def test_a_transformers_class_with_an_encode_of_its_own_is_unprovable() -> None:
     tokenizer = transformers_tokenizer(byte_level())
 
@@ -513,60 +397,3 @@ def test_a_transformers_class_with_an_encode_of_its_own_is_unprovable() -> None:
     adapter = adapter_of(Doubling(tokenizer_object=byte_level()))
     assert "Doubling has its own encode" in str(adapter.facts.unprovable)
     assert adapter.encode_whole("he").tolist() == [256, 256]
-
-
-def test_a_replaced_encode_of_one_object_is_unprovable() -> None:
-    tokenizer = transformers_tokenizer(byte_level())
-    tokenizer.encode = lambda text, **options: [1, 2, 3]
-    adapter = adapter_of(tokenizer)
-    assert "was replaced" in str(adapter.facts.unprovable)
-    assert adapter.encode_whole("he").tolist() == [1, 2, 3]
-
-
-@pytest.mark.each_value
-@pytest.mark.parametrize("engine", [None, "pure"])
-@pytest.mark.parametrize("truncation", [False, True])
-@pytest.mark.parametrize("padding", [False, True])
-def test_stored_truncation_and_padding_can_be_left_out(
-    engine: str | None, truncation: bool, padding: bool, tmp_path: Path
-) -> None:
-    native = Tokenizer.from_file(str(VOCAB / "bert_part.json"))
-    native.enable_truncation(6)
-    native.enable_padding(length=9)
-    file = tmp_path / "tokenizer.json"
-    native.save(str(file))
-    sources: list[Any] = [file] if engine else [file, native]
-    for source in sources:
-        adapter = tokpar.load(source, engine=engine, truncation=truncation, padding=padding)
-        own = Tokenizer.from_file(str(file))
-        if not truncation:
-            own.no_truncation()
-        if not padding:
-            own.no_padding()
-        texts = ["the man", "", "the man and the man and the man and the man"]
-        with tokpar.Encoder(adapter) as encoder:
-            assert [encoder.encode(text).ids.tolist() for text in texts] == [
-                own.encode(text).ids for text in texts
-            ]
-            batch = encoder.encode_batch(texts)
-            assert [row.ids.tolist() for row in batch] == [
-                each.ids for each in own.encode_batch(texts)
-            ]
-            assert [row.truncated for row in batch] == [False, False, truncation]
-            assert batch[2].untruncated == 11
-            again = pickle.loads(pickle.dumps(encoder))
-            assert [again.encode(text) for text in texts] == [encoder.encode(t) for t in texts]
-    assert native.truncation is not None, "the caller's object is as it was"
-
-
-def test_truncation_is_left_out_also_where_only_the_own_call_can_post_process() -> None:
-    native = Tokenizer.from_file(str(VOCAB / "bert_part.json"))
-    native.enable_truncation(6)
-    native.post_processor = processors.TemplateProcessing(
-        single="$A [SEP] $A", special_tokens=[("[SEP]", native.token_to_id("[SEP]"))]
-    )
-    adapter = adapter_of(native, truncation=False)
-    assert adapter.facts.unprovable is not None
-    ids = adapter.encode_whole("the man " * 9).tolist()
-    native.no_truncation()
-    assert ids == native.encode("the man " * 9).ids

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import tiktoken
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tiktoken_ext import openai_public  # type: ignore[import-untyped]
 
-import tokpar
-from tests.support.paths import VOCAB
 from tests.support.tiktoken_parts import SPECIALS, encoding
 from tokpar.adapters.tiktoken import TiktokenTokenizer, load
 from tokpar.cuts.finder import finder_for
-from tokpar.errors import EngineError, FileFormatError, OptionError
-from tokpar.pure.openai import KNOWN_ENCODINGS
+from tokpar.errors import EngineError
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
@@ -84,13 +78,6 @@ def test_chunks_are_encoded_without_looking_for_disallowed_tokens(
     allowed = settings["allowed_special"]
     expected = encoding().encode(text, allowed_special=allowed, disallowed_special=())
     assert tokenizer.encode(text).tolist() == expected
-
-
-def test_without_settings_all_special_tokens_are_disallowed() -> None:
-    tokenizer = adapter(encoding())
-    with pytest.raises(ValueError, match=r"disallowed special token '<\|fim\|>'"):
-        tokenizer.check_text("a<|fim|>")
-    tokenizer.check_text("a<|fim")
 
 
 def test_a_text_is_not_looked_at_when_nothing_is_disallowed() -> None:
@@ -167,15 +154,6 @@ def test_a_panic_is_an_engine_error(capfd: pytest.CaptureFixture[str]) -> None:
 # Facts
 
 
-def test_a_pattern_that_is_not_shipped_is_cut_by_its_pairs() -> None:
-    facts = adapter(small({}, pattern="[a-z]+")).facts
-    assert facts.unprovable is None
-    seam = finder_for(facts).certify("ab1cd", 2)
-    assert seam is not None
-    assert (seam.rule, seam.theorem) == ("PAIR", "40")
-    assert not facts.tiles
-
-
 def test_a_pattern_that_cannot_be_decided_is_refused_by_name() -> None:
     facts = adapter(small({}, pattern="(?<=b)[a-z]+|.")).facts
     assert finder_for(facts).refusal == (
@@ -202,93 +180,4 @@ def test_a_disallowed_token_can_hide_an_allowed_one_that_it_begins_with() -> Non
     assert found.count(True) == 1
 
 
-def test_an_id_shared_by_tokens_of_different_length_does_not_tile() -> None:
-    known = KNOWN_ENCODINGS["cl100k_base"].pattern
-    shared = small({"<long>": 300, "<s>": 300}, pattern=known)
-    assert not adapter(shared, allowed_special="all").facts.tiles
-    assert adapter(shared, allowed_special={"<s>"}).facts.tiles
-
-
 # Loading
-
-
-def test_a_file_is_loaded_with_its_pattern_and_special_tokens() -> None:
-    path = VOCAB / "cl100k_part.tiktoken"
-    tokenizer = adapter(
-        str(path), pat_str=encoding()._pat_str, special_tokens=SPECIALS, name="mine"
-    )
-    assert tokenizer.name == "tiktoken:mine"
-    assert tokenizer.encode("Hello 123").tolist() == encoding().encode("Hello 123")
-
-
-def download_nothing(*_: object, **__: object) -> dict[bytes, int]:
-    return dict.fromkeys(BYTES, 0)
-
-
-@pytest.mark.parametrize("name", sorted(KNOWN_ENCODINGS))
-def test_known_encodings_are_those_of_the_installed_tiktoken(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(openai_public, "load_tiktoken_bpe", download_nothing)
-    monkeypatch.setattr(openai_public, "data_gym_to_mergeable_bpe_ranks", download_nothing)
-    if name not in openai_public.ENCODING_CONSTRUCTORS:
-        pytest.skip(f"tiktoken {tiktoken.__version__} does not have it yet")
-    installed = openai_public.ENCODING_CONSTRUCTORS[name]()
-    assert KNOWN_ENCODINGS[name].special_tokens == installed["special_tokens"]
-    assert KNOWN_ENCODINGS[name].pattern == installed["pat_str"]
-
-
-def test_a_file_without_pattern_or_special_tokens_is_refused() -> None:
-    path = VOCAB / "cl100k_part.tiktoken"
-    incomplete: list[dict[str, Any]] = [
-        {},
-        {"pat_str": "a"},
-        {"special_tokens": {}},
-        {"name": "cl100k"},
-    ]
-    for options in incomplete:
-        with pytest.raises(OptionError, match="cl100k_base, gpt2, o200k_base"):
-            load(path, **options)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"speed": 1}, "unknown setting 'speed'; known: allowed_special, disallowed_special"),
-        ({"pat_str": "a"}, "for files"),
-        ({"name": "x"}, "for files"),
-        ({"special_tokens": {}}, "for files"),
-        ({"allowed_special": "<|fim|>"}, "allowed_special must be"),
-        ({"disallowed_special": "<|fim|>"}, "disallowed_special must be"),
-        ({"disallowed_special": [5]}, "disallowed_special must be"),
-    ],
-)
-def test_a_setting_that_cannot_be_used_is_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(OptionError, match=message):
-        load(encoding(), **options)
-
-
-def test_a_file_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "cl100k_base.tiktoken"
-    with pytest.raises(FileNotFoundError):
-        load(path)
-    path.write_text("not a vocabulary\n")
-    with pytest.raises(FileFormatError, match="line 1: expected a base64 token"):
-        load(path)
-    part = VOCAB / "cl100k_part.tiktoken"
-    with pytest.raises(OptionError, match="'<s>' has id 64"):
-        load(part, name="cl100k_base", special_tokens={"<s>": 64})
-    with pytest.raises(OptionError, match="pat_str '\\[a' cannot be used"):
-        load(part, pat_str="[a", special_tokens={})
-
-
-@pytest.mark.usefixtures("engine_only")
-def test_a_text_of_short_pre_tokens_is_not_cut_for_threads() -> None:
-    numbers = "12\n" * 100_000
-    found = tokpar.Encoder(encoding()).encode(numbers)
-    assert found.report.plan == "serial"
-    assert "threads would wait" in found.report.why
-    assert found.ids.tolist() == encoding().encode(numbers)
-    cut = tokpar.Encoder(encoding(), chunk_chars=50_000).encode(numbers)
-    assert cut.report.chunks > 4
-    assert np.array_equal(cut.ids, found.ids)

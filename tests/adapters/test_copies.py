@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -145,14 +144,6 @@ def test_a_copy_in_another_process_has_the_ids_of_the_original() -> None:
     expected = [each.encode("one [MASK]<|e|> two " * 900).ids.tolist() for each in encoders]
     assert [[*map(int, line.split())] for line in done.stdout.splitlines()] == expected
     assert len({len(ids) for ids in expected}) > 3
-
-
-def test_a_file_of_a_copy_is_not_needed(tmp_path: Path) -> None:
-    path = tmp_path / "tokenizer.json"
-    path.write_bytes(DEFAULT.read_bytes())
-    data = pickle.dumps(tokpar.Encoder(path))
-    path.unlink()
-    assert pickle.loads(data).encode("a b").ids.tolist() == tokpar.encode("a b").ids.tolist()
 
 
 @pytest.mark.parametrize("flags", [*product([True, False], repeat=3)], ids=str)

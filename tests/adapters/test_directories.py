@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tokpar
-from tests.support.cli_runs import run
 from tests.support.directories_drawn import (
     KINDS,
     drawn_files,
@@ -28,8 +25,8 @@ from tests.support.directories_drawn import (
 )
 from tests.support.profiles import divided
 from tokpar import named_tokenizers
+from tokpar.adapter_parts import loader_of
 from tokpar.errors import FileFormatError, OptionError, TokparError
-from tokpar.interfaces import loader_of
 
 CALLS = ("__call__", "encode", "_encode_plus", "_batch_encode_plus")
 TEXT = "  two the cat Café</s> 中文 [SEP]"
@@ -239,20 +236,6 @@ def test_a_class_of_the_user_encodes_as_its_backend_does_or_is_named(
         tokpar.load(made(tmp_path, files))
 
 
-def test_a_directory_means_the_same_after_patch_transformers(
-    transformers: Any, tmp_path: Path
-) -> None:
-    config = {"tokenizer_class": "LlamaTokenizer"}
-    files = {"tokenizer.json": file_of("llama"), "tokenizer_config.json": config}
-    directory = made(tmp_path, files)
-    tokenizer = auto(transformers, directory)
-    with tokpar.patch_transformers():
-        assert_same_ids(directory, tokenizer, [TEXT, 400 * TEXT])
-        assert loader_of(tokpar.load(directory)) == tokpar.types.Loader(
-            "AutoTokenizer", "LlamaTokenizer", loader_of(tokpar.load(directory)).versions
-        )
-
-
 def test_a_class_that_decodes_in_python_encodes_and_does_not_decode(
     transformers: Any, tmp_path: Path
 ) -> None:
@@ -265,38 +248,6 @@ def test_a_class_that_decodes_in_python_encodes_and_does_not_decode(
             OptionError, match="cannot be used: CodeGenTokenizer has its own decode"
         ):
             list(call([1]))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_directory_decodes_as_autotokenizer_does(
-    kind: str, transformers: Any, tmp_path: Path
-) -> None:
-    config = {"clean_up_tokenization_spaces": True}
-    files = {"tokenizer.json": file_of(kind), "tokenizer_config.json": config}
-    directory = made(tmp_path, files)
-    tokenizer, ids = auto(transformers, directory), tokpar.encode("don't , the", directory).ids
-    assert tokpar.decode(ids, directory) == tokenizer.decode(ids.tolist())
-
-
-def test_a_file_means_the_file_whatever_lies_beside_it(transformers: Any, tmp_path: Path) -> None:
-    config = {"tokenizer_class": "LlamaTokenizer"}
-    files = {"tokenizer.json": file_of("llama"), "tokenizer_config.json": config}
-    directory = made(tmp_path, files)
-    alone = tokpar.encode(TEXT, directory / "tokenizer.json")
-    assert alone != tokpar.encode(TEXT, directory)
-    assert loader_of(tokpar.load(directory / "tokenizer.json")) is None
-    (directory / "tokenizer_config.json").unlink()
-    assert tokpar.encode(TEXT, directory) == alone  # the directory was changed, and is read again
-
-
-def test_files_and_the_bundled_tokenizer_do_not_import_transformers(tmp_path: Path) -> None:
-    directory = made(tmp_path, {"tokenizer.json": file_of("gpt2")})
-    code = (
-        "import sys, tokpar; tokpar.encode('a'); tokpar.encode('a', sys.argv[1]); "
-        "assert 'transformers' not in sys.modules"
-    )
-    argument = str(directory / "tokenizer.json")
-    subprocess.run([sys.executable, "-c", code, argument], check=True, timeout=60)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -316,15 +267,6 @@ def test_an_engine_that_reads_files_gets_what_transformers_made_or_an_error(
     assert loader_of(pure) == loader_of(tokpar.load(directory))
 
 
-def test_an_engine_that_reads_files_refuses_what_no_file_says(
-    transformers: Any, tmp_path: Path
-) -> None:
-    config = {"split_special_tokens": True}
-    files = {"tokenizer.json": file_of("llama"), "tokenizer_config.json": config}
-    with pytest.raises(OptionError, match=r"split_special_tokens has no place in it.*leave out"):
-        tokpar.load(made(tmp_path, files), engine="pure")
-
-
 @pytest.mark.parametrize("is_installed", [True, False])
 def test_an_engine_gets_a_file_without_the_truncation_and_padding_of_the_directory(
     transformers: Any, tmp_path: Path, is_installed: bool
@@ -336,57 +278,3 @@ def test_an_engine_gets_a_file_without_the_truncation_and_padding_of_the_directo
             adapter = tokpar.load(directory, engine=engine)
             for text in ("the", 9 * TEXT):
                 assert ids_of(tokpar.Encoder(adapter).encode, text) == ids_of(tokenizer, text)
-
-
-def test_the_loader_is_told_by_try_and_plan(
-    transformers: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    config = {"tokenizer_class": "LlamaTokenizer"}
-    files = {"tokenizer.json": file_of("llama"), "tokenizer_config.json": config}
-    write_directory(tmp_path / "my-model", files)
-    loader = str(loader_of(tokpar.load("my-model")))
-    tokenizers = sys.modules["tokenizers"].__version__
-    assert loader == (
-        f"AutoTokenizer, class LlamaTokenizer, tokenizers {tokenizers}, "
-        f"transformers {transformers.__version__}"
-    )
-    tried = run("try", "my-model", "--text", TEXT)
-    assert f"loaded by     {loader}" in " ".join(tried.out.split()).replace("by ", "by     ", 1)
-    assert json.loads(run("try", "my-model", "--text", TEXT, "--json").out)["loader"] == loader
-    Path("t.txt").write_text(TEXT, encoding="utf-8")
-    planned = run("plan", "t.txt", "--tokenizer", "my-model")
-    assert planned.out.startswith(f"tokenizer my-model: loaded by {loader}\n")
-    told = json.loads(run("plan", "t.txt", "--tokenizer", "my-model", "--json").out)
-    assert told["loader"] == loader
-    assert "loaded by" not in run("try", "my-model/tokenizer.json", "--text", TEXT).out
-
-
-def test_the_fingerprint_holds_class_and_versions(
-    transformers: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plain = made(tmp_path, {"tokenizer.json": file_of("unigram")})
-    files = {"tokenizer.json": file_of("unigram"), "tokenizer_config.json": {"eos_token": "</s>"}}
-    own = sys.modules["tokenizers"].Tokenizer.from_file(str(plain / "tokenizer.json"))
-    adapters: list[Any] = [tokpar.load(source) for source in (own, plain)]
-    with without_transformers():
-        adapters.append(tokpar.load(made(tmp_path, files)))
-    monkeypatch.setattr(transformers, "__version__", "5.0.0")
-    adapters.append(tokpar.load(plain))
-    monkeypatch.setattr(sys.modules["tokenizers"], "__version__", "0.22.99")
-    adapters.append(tokpar.load(plain))
-    assert len({adapter.fingerprint for adapter in adapters}) == len(adapters)
-    assert len({repr(adapter.encode(TEXT).tolist()) for adapter in adapters}) == 1
-
-
-def test_a_deadline_while_transformers_loads_a_directory_passes_through(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    transformers = pytest.importorskip("transformers", "5", reason="transformers 5 is missing")
-
-    def stopped(*_: Any, **__: Any) -> Any:
-        raise TimeoutError("the time is over")
-
-    monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", stopped)
-    with pytest.raises(TimeoutError, match="the time is over"):
-        tokpar.load(tmp_path)

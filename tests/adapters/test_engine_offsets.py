@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +14,6 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
 
 import tokpar
-from tests.conftest import cases
 from tests.support.charsmaps import NMT_LIKE, charsmap
 from tests.support.odd_offsets import MARKS, falling_back
 from tests.support.paths import VOCAB
@@ -24,8 +22,7 @@ from tests.support.stages_drawn import TEXTS, drawn_tokenizer
 from tokpar.arrays import IdArray, SpanArray, byte_starts, clean_split
 from tokpar.facts.charsmap import Charsmap
 from tokpar.facts.hf_facts import MISPLACED
-from tokpar.facts.space_stages import SURE
-from tokpar.facts.wrong_offsets import _first_characters, why_misplaced
+from tokpar.facts.wrong_offsets import why_misplaced
 from tokpar.interfaces import facts_of
 from tokpar.overlap.acceptance import by_cut
 from tokpar.overlap.licences import overlap_of
@@ -56,13 +53,6 @@ def test_no_chunks_are_joined_by_tokens_that_run_past_their_word(marks: dict[str
 @given(st.text("ab é中", max_size=30), st.sampled_from(MARKS))
 def test_whatever_the_marks_the_ids_are_the_engine_s(text: str, marks: dict[str, str]) -> None:
     assert_lossless(falling_back(**marks), text, sizes=(1, 2, 7))
-
-
-def test_without_marks_the_engine_s_places_stay() -> None:
-    adapter = tokpar.load(falling_back())
-    assert facts_of(adapter).unprovable is None
-    assert tokpar.encode("ab é", falling_back()).spans.tolist() == [[0, 1], [1, 2], [3, 5]]
-    assert_lossless(falling_back(), "ab é  ab ba " * 5, sizes=(2, 7))
 
 
 class Misplacing:
@@ -285,15 +275,6 @@ def test_what_a_table_deletes_behind_other_stages_is_seen(
     assert why_misplaced(facts_of(tokpar.load(own)), text) is not None
 
 
-@pytest.mark.parametrize("text", ["the cat", " A dog", "é a", "中 b", "1 - 2", "\n\n a", "", "  "])
-def test_albert_s_and_t5_s_stages_leave_ordinary_texts_alone(text: str) -> None:
-    quotes = [normalizers.Replace("``", '"'), normalizers.Replace("''", '"')]
-    albert = [*quotes, normalizers.NFKD(), normalizers.StripAccents(), normalizers.Lowercase()]
-    for before in ([], albert):
-        facts = facts_of(tokpar.load(words(NMT_LIKE, *before)))
-        assert why_misplaced(facts, text) is None
-
-
 def text_of(parts: list[str]) -> str:
     return "".join(parts)
 
@@ -362,18 +343,3 @@ def test_a_table_is_known_to_delete_what_the_engine_deletes(table: bytes) -> Non
     assert deleted or table is TABLES[3]
     kept = [char for char in "xyz中ф.\u0300" if not own.may_delete(char)]
     assert len(kept) == 7
-
-
-def test_what_stands_first_behind_other_normalizers_is_known_for_all_sure_characters() -> None:
-    stages = (
-        *(normalizers.NFD(), normalizers.NFKD(), normalizers.Lowercase(), normalizers.Nmt()),
-        *(normalizers.StripAccents(), normalizers.Strip()),
-        *(normalizers.BertNormalizer(strip_accents=on, lowercase=on) for on in (False, True)),
-    )
-    sure = [char for char in map(chr, range(33, 0xFF60)) if re.match(f"[{SURE}]", char)]
-    for char in cases(sure, sure[::5]):
-        images = _first_characters(char)
-        for stage in stages:
-            made = stage.normalize_str(f"{char}a")
-            assert made[0] in images, (char, stage)
-            assert _first_characters(made[0]) <= images | _first_characters(" ")

@@ -9,21 +9,14 @@ import sys
 from typing import Any
 
 import pytest
-import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import (
-    AddedToken,
-    Tokenizer,
-    models,
-    normalizers,
-    processors,
-)
+from tokenizers import AddedToken, Tokenizer, models, normalizers, processors
 
 import tokpar
 from tests.support.hf_sources import fresh
 from tests.support.paths import DEFAULT
-from tests.support.tokenizers_drawn import build, hf_specs, named_tokenizers, plain_copy
+from tests.support.tokenizers_drawn import build, hf_specs
 from tokpar.adapters.settings import is_panic
 
 pytestmark = pytest.mark.compiled_at_once
@@ -70,38 +63,6 @@ def test_whatever_decides_ids_changes_the_fingerprint(name: str) -> None:
     before = loaded(own).fingerprint
     changes()[name](own)
     assert loaded(own).fingerprint != before
-
-
-def test_settings_of_load_change_the_fingerprint() -> None:
-    own = plain_copy(named_tokenizers()["bert_part"])
-    own.enable_truncation(9)
-    names = ("add_special_tokens", "truncation", "padding")
-    found = [loaded(own, **{name: value}).fingerprint for name in names for value in (True, False)]
-    assert len(set(found)) == 3  # there is no padding to leave out
-
-
-@given(one=hf_specs(), other=hf_specs())
-def test_tokenizers_of_one_fingerprint_are_written_alike(one: Any, other: Any) -> None:
-    first, again, second = build(one), build(one), build(other)
-    assert loaded(first).fingerprint == loaded(again).fingerprint
-    if loaded(first).fingerprint == loaded(second).fingerprint:
-        assert first.to_str() == second.to_str()
-        assert first.get_vocab() == second.get_vocab()
-
-
-def test_encodings_of_tiktoken_have_fingerprints() -> None:
-    own = named_tokenizers()["cl100k_part"]
-    assert isinstance(own, tiktoken.Encoding)
-    settings: list[dict[str, Any]] = [{}, {"allowed_special": "all"}, {"disallowed_special": ()}]
-    assert len({loaded(own, **each).fingerprint for each in settings}) == 3
-    ranks = dict(own._mergeable_ranks)
-    again = tiktoken.Encoding(
-        "other name",
-        pat_str=own._pat_str,
-        mergeable_ranks=ranks,
-        special_tokens=own._special_tokens,
-    )
-    assert loaded(again).fingerprint == loaded(own).fingerprint
 
 
 def test_tokenizers_of_one_engine_share_a_snapshot() -> None:

@@ -21,7 +21,7 @@ from tokpar.adapters import hf_version
 from tokpar.adapters.hf_postprocess import around_of
 from tokpar.errors import EngineError, FileFormatError
 from tokpar.facts.hf_facts import facts_from_json
-from tokpar.pure.format_upgrade import as_format_one
+from tokpar.files.format_upgrade import as_format_one
 
 pytestmark = pytest.mark.ids
 RELEASE = hf_version.installed_release()
@@ -91,16 +91,6 @@ def test_a_file_in_format_2_names_the_release_that_reads_it(tmp_path: Path) -> N
     assert str(path) in str(caught.value)
 
 
-def test_methods_that_are_not_those_of_transformers_are_named() -> None:
-    class Own:
-        def encode(self) -> None:
-            """A method of a class outside transformers."""
-
-    assert list(hf_version.own_methods(Own(), ("encode", "missing"))) == ["encode"]
-    assert hf_version.own_methods(Own(), ("missing",)) == {}
-    assert hf_version.own_methods(None, ("encode",)) == {}
-
-
 # -------------------------------------------------------------------- other releases
 
 
@@ -122,15 +112,3 @@ def test_an_old_release_is_refused_with_those_that_work(source: object) -> None:
     said = r"tokenizers 0\.21 or later, 1\.x included; 0\.20\.3 is installed"
     with pytest.raises(EngineError, match=said):
         tokpar.load(source)
-
-
-@pytest.mark.parametrize(
-    ("version", "release"), [("0.23.1", (0, 23, 1)), ("1.0.0-rc.3", (1, 0, 0)), ("1.2", (1, 2))]
-)
-def test_a_release_is_known_by_its_numbers(
-    version: str, release: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    module = ModuleType("tokenizers")
-    vars(module).update(__version__=version)
-    monkeypatch.setitem(sys.modules, "tokenizers", module)
-    assert hf_version.installed_release() == release

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import gc
 import weakref
 from collections.abc import Callable
@@ -69,12 +68,3 @@ def test_nothing_of_a_tokenizer_that_was_used_and_dropped_stays(name: str) -> No
     gc.collect()  # the adapter, and with it the object that `load` keeps what it learned for,
     gc.collect()  # and then that
     assert [reference() for reference in references if reference() is not None] == []
-
-
-def test_what_is_derived_of_facts_is_made_once_and_is_theirs_alone() -> None:
-    facts = facts_of(SOURCES["bert"]())
-    assert finder_for(facts) is finder_for(facts)
-    assert inert_for(facts) is inert_for(facts)
-    other = dataclasses.replace(facts, unprovable="changed")
-    assert finder_for(other) is not finder_for(facts)
-    assert finder_for(other).refusal == "changed"

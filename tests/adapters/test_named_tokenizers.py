@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -56,46 +55,6 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(named_tokenizers, "getproxies", dict)
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", no_net)
     return tmp_path / "hub"
-
-
-def test_a_directory_is_found_by_any_path_to_it(tmp_path: Path) -> None:
-    shutil.copy(FILE, tmp_path / "tokenizer.json")
-    (tmp_path / "tokenizer_config.json").write_text("{}")
-    for source in (tmp_path, str(tmp_path), f"{tmp_path}/"):
-        assert tokpar.Encoder(source).encode(TEXT).ids.tolist() == IDS
-
-
-@pytest.mark.parametrize(
-    "files", [[], ["tokenizer.model"], ["a.tiktoken"], ["tekken.json"], ["vocab.json"]]
-)
-@pytest.mark.parametrize("is_installed", [True, False])
-def test_a_directory_without_a_tokenizer_is_told(
-    tmp_path: Path, files: list[str], is_installed: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not is_installed:
-        monkeypatch.setattr(named_tokenizers, "why_without_transformers", lambda: "not there")
-    for name in files:
-        (tmp_path / name).write_text("{}")
-    with pytest.raises(FileFormatError, match="name the file") as caught:
-        tokpar.load(tmp_path)
-    assert str(tmp_path) in str(caught.value)
-    is_named = any(f"({tmp_path / name})" in str(caught.value) for name in files)
-    assert is_named == (not is_installed and files[:1] not in ([], ["vocab.json"]))
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("m.model", "SentencePiece model is read by the package tokpar-sentencepiece"),
-        ("tokenizer.model.v3", "SentencePiece"),
-        ("m.gguf", "GGUF file has no normalizer, .* pass the tokenizer.json, the directory or the"),
-        ("m.bin", "expected one that ends in .json"),
-    ],
-)
-def test_a_file_of_another_kind_is_told(tmp_path: Path, name: str, message: str) -> None:
-    (tmp_path / name).touch()
-    with pytest.raises(FileFormatError, match=message):
-        tokpar.load(str(tmp_path / name))
 
 
 @pytest.mark.parametrize("name", ["cl100k_base", "gpt-4"])
@@ -179,13 +138,6 @@ def test_a_repository_comes_from_the_cache_of_the_hub_and_means_what_transformer
     assert ids != tokpar.encode(TWO_SPACES, snapshot / "tokenizer.json")
 
 
-def test_a_repository_of_which_the_cache_holds_a_part_is_not_in_the_cache(hub: Path) -> None:
-    [config] = hub.glob("*/snapshots/*/tokenizer_config.json")
-    config.unlink()
-    with pytest.raises(UnknownNameError, match="only a part of it is in the cache of the"):
-        tokpar.load("some/model")
-
-
 def test_without_transformers_a_repository_means_its_file_or_is_an_error(
     hub: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -237,64 +189,8 @@ def test_a_repository_is_downloaded_and_that_is_said(
     assert "other/model: downloading it" in caplog.text
 
 
-def test_a_repository_without_the_file_is_told(hub: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def absent(*given: str, **options: object) -> None:
-        raise OSError("other/model is not a valid model identifier")
-
-    monkeypatch.setattr(named_tokenizers.socket, "getaddrinfo", lambda *given: [])
-    monkeypatch.setattr(transformers().AutoTokenizer, "from_pretrained", absent)
-    with pytest.raises(UnknownNameError, match="does not give it: OSError: other/model is not a"):
-        tokpar.load("other/model")
-
-
-@pytest.mark.parametrize(
-    ("name", "near"), [("defalt", "default"), ("cl100k_bas", "cl100k_base"), ("gpt2x", "gpt2")]
-)
-def test_a_slip_of_the_pen_is_told_and_nothing_is_downloaded(
-    name: str, near: str, hub: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(named_tokenizers.socket, "getaddrinfo", lambda *given: [])
-    with pytest.raises(UnknownNameError, match=f"did you mean '{near}'"):
-        tokpar.load(name)
-
-
-def spellings(name: str) -> set[str]:
-    """Names that a person writes for `name`: other case, other punctuation, without "_base"."""
-    bare = {name, name.removesuffix("_base")}
-    bare |= {re.sub(r"(?<=[a-z])(?=\d)", mark, each) for each in bare for mark in "-_"}
-    bare |= {each.replace("_", "-") for each in bare}
-    return {case(each) for each in bare for case in (str, str.upper, str.title)}
-
-
-@pytest.mark.parametrize(
-    "near", ["gpt2", "p50k_base", "cl100k_base", "o200k_base", "o200k_harmony"]
-)
-def test_each_way_to_write_a_known_name_gets_the_name_suggested(
-    near: str, hub: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tiktoken.load.read_file", refuse_download)
-    monkeypatch.setattr("tiktoken.registry.ENCODINGS", {})
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(hub / "empty"))
-    for name in sorted(spellings(near) - {near}):
-        with pytest.raises(UnknownNameError) as refused:
-            tokpar.load(name)
-        assert str(refused.value).startswith(f"unknown tokenizer {name!r}; did you mean '{near}'?")
-
-
 def refuse_download(*_: object) -> bytes:
     raise OSError(-2, "no network")
-
-
-@pytest.mark.usefixtures("tiktoken_cache")
-def test_offline_tiktoken_downloads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = tiktoken.load.read_file
-    monkeypatch.setattr("socket.getaddrinfo", lambda *_: [])
-    monkeypatch.setattr("requests.get", lambda *_, **__: pytest.fail("a download"))
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(UnknownNameError, match="OSError: HF_HUB_OFFLINE is set"):
-        tokpar.load("o200k_base")
-    assert tiktoken.load.read_file is before
 
 
 @pytest.mark.usefixtures("hub")

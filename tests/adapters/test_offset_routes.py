@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import random
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,6 @@ from tests.support.offsets_drawn import (
     prefixing,
     tiling,
 )
-from tokpar.adapters import hf_offsets
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.arrays import byte_starts, code_point_spans
 
@@ -59,28 +57,6 @@ def test_only_the_parts_that_the_compiled_call_leaves_are_the_engine_s() -> None
     assert 0 < sum(sizes) < len(text) / 2
 
 
-def test_where_lengths_tell_the_engine_is_not_asked() -> None:
-    own = tiling()
-    adapter, asked = counted(own)
-    object.__setattr__(adapter._engine_offsets, "later_call", None)
-    texts = ["", WORDS, "a", WORDS * 30]
-    assert our_offsets(adapter, texts) == engine_offsets(own, texts)
-    assert not [call for call in asked.call_args_list if call.args[0]]
-
-
-def test_the_engine_is_given_little_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It takes 150 bytes for each byte of text: never the whole of a long one."""
-    own = bert()
-    adapter, asked = counted(own)
-    object.__setattr__(adapter._engine_offsets, "later_call", None)
-    monkeypatch.setattr(hf_offsets, "TOGETHER", 20_000)
-    text = WORDS * 3_000
-    assert our_offsets(adapter, [text]) == engine_offsets(own, [text])
-    sizes = [sum(map(len, call.args[0])) for call in asked.call_args_list]
-    assert len(sizes) >= 8
-    assert max(sizes) <= 20_000
-
-
 def test_other_ids_are_a_lookup_error() -> None:
     for own in (bert(), tiling(), composing()):
         adapter = tokpar.load(own)
@@ -99,18 +75,6 @@ def test_wrong_places_of_the_engine_are_its_offset_mapping_and_no_spans(
     assert_engine_offsets(own, "ab   ", "ab é ab")
     with pytest.raises(LookupError, match="wrong places"):
         tokpar.Encoder(own).encode_batch(["ab", "é"]).char_spans()
-
-
-def test_several_threads_may_ask_at_once() -> None:
-    own = bert()
-    adapter = tokpar.load(own)
-    assert isinstance(adapter, HuggingFaceTokenizer)
-    rng = random.Random(1)
-    texts = [" ".join(rng.choices([*WORDS.split(), "É", "x1", "中a"], k=400)) for _ in range(24)]
-    expected = [engine_offsets(own, [text]) for text in texts]
-    with ThreadPoolExecutor(4) as pool:
-        for _ in range(3):
-            assert list(pool.map(lambda text: our_offsets(adapter, [text]), texts)) == expected
 
 
 def test_a_tokenizer_that_was_changed_has_other_offsets() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from itertools import pairwise
 
 import pytest
 import tiktoken
@@ -12,12 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tokpar
-from tests.conftest import cases
 from tests.support.paths import VOCAB
-from tests.support.seams import part
 from tokpar import arrays
-from tokpar.errors import EngineError
-from tokpar.pure.formats import read_ranks
+from tokpar.files.formats import read_ranks
 
 pytestmark = pytest.mark.compiled_at_once
 
@@ -73,59 +69,7 @@ def test_a_refused_special_token_is_refused_by_every_strategy(
             encoder.count(text)
 
 
-@given(cuts=st.sets(st.integers(1, 60), max_size=4))
-def test_a_refused_special_token_is_refused_in_a_stream(cuts: set[int]) -> None:
-    text = "one two " + REFUSED + FAR
-    edges = [0, *sorted(cuts), len(text)]
-    chunks = [text[a:b] for a, b in pairwise(edges)]
-    with pytest.raises(ValueError, match="disallowed special token"):
-        list(tokpar.stream(chunks, refusing()))
-
-
-def test_a_refused_special_token_is_refused_by_the_view() -> None:
-    view = tokpar.as_tiktoken(refusing(), strategy="cut", chunk_chars=4)
-    for text in (REFUSED, FAR + REFUSED, REFUSED + FAR):
-        with pytest.raises(ValueError, match="disallowed special token"):
-            view.encode(text)
-        with pytest.raises(ValueError, match="disallowed special token"):
-            view.encode_to_numpy(text)
-        with pytest.raises(ValueError, match="disallowed special token"):
-            view.encode_batch([FAR, text])
-        assert view.encode_ordinary(text) == refusing().encode_ordinary(text)
-
-
 # ------------------------------------------------------------------------------- giving up
-
-GIVEN_UP = 1_050_000
-
-
-@pytest.mark.parametrize(
-    "name", cases(["cl100k_part", "o200k_part", "tekken_part"], ["tekken_part"])
-)
-def test_where_tiktoken_gives_up_each_call_says_so(name: str) -> None:
-    own, text = part(name), " " * GIVEN_UP + "x"
-    encoder = tokpar.Encoder(own)
-    for call in (own.encode, tokpar.as_tiktoken(own).encode):
-        with pytest.raises(ValueError, match="Max stack size exceeded"):
-            call(text)
-    for call in (
-        encoder.encode,
-        lambda text: encoder.encode_batch([text, "a"]),
-        lambda text: tokpar.encode(text, own, strategy="serial"),
-        lambda text: tokpar.encode(text, own, strategy="cut"),
-        lambda text: list(encoder.stream([text])),
-    ):
-        with pytest.raises(EngineError, match="Max stack size exceeded"):
-            call(text)
-
-
-def test_a_refused_special_token_goes_before_giving_up() -> None:
-    text = " " * GIVEN_UP + "x" + REFUSED
-    for strategy in ("auto", "serial", "cut"):
-        with pytest.raises(ValueError, match="disallowed special token"):
-            tokpar.encode(text, refusing(), strategy=strategy)
-    with pytest.raises(EngineError, match="Max stack size exceeded"):
-        tokpar.encode(" " * GIVEN_UP + "x", refusing())
 
 
 @pytest.mark.each_value

@@ -9,15 +9,14 @@ import pytest
 import tiktoken
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
+from tokpar_pure.formats import rank_vocabulary, require_none_begins_another
 from tokpar_train.save import write_ranks, write_tokenizer_json
 
 import tokpar
 from tests.support.paths import VOCAB
 from tests.support.special_prefixes import BOTH, NAMED
 from tokpar.errors import OptionError
-from tokpar.pure.formats import rank_vocabulary
-from tokpar.pure.openai import KNOWN_ENCODINGS
-from tokpar.pure.vocabulary import require_none_begins_another
+from tokpar.files.openai import KNOWN_ENCODINGS
 
 pytestmark = pytest.mark.compiled_at_once
 

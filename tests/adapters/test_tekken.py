@@ -16,7 +16,7 @@ from tests.support.tekken_files import COUNT, TOKENS, save_tekken, tekken
 from tests.support.texts import surrogate_texts, texts
 from tokpar.adapters.tekken import VERSIONS
 from tokpar.adapters.tiktoken import TiktokenTokenizer
-from tokpar.errors import FileFormatError, OptionError
+from tokpar.errors import FileFormatError
 from tokpar.patterns.shipped_patterns import TEKKEN
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
@@ -95,19 +95,6 @@ def test_a_file_that_mistral_common_would_not_read_is_refused(
     assert message in str(refused.value)
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"model": {}}', "\udcff"])
-def test_another_file_of_that_name_is_refused(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "my_tekken.json"
-    path.write_text(text, encoding="utf-8", errors="surrogateescape")
-    with pytest.raises(FileFormatError, match=r"my_tekken\.json is not a tekken\.json of mistral"):
-        tokpar.load(path)
-
-
-def test_settings_of_ranks_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"are for files that end in .tiktoken"):
-        tokpar.load(save_tekken(tmp_path), name="cl100k_base")
-
-
 # --------------------------------------------------------------------------------- mistral-common
 
 
@@ -131,10 +118,3 @@ def test_a_published_file_gives_what_its_tekkenizer_gives(name: str) -> None:
         assert encoder.decode(ids) == own.decode(ids, "keep")
 
     check()
-
-
-def test_an_object_of_mistral_common_is_told_which_path_to_pass() -> None:
-    own, encoder = of_mistral("tekken_240911.json")
-    with pytest.raises(OptionError, match=r"a Tekkenizer of mistral-common .* file_path of a Tekk"):
-        tokpar.load(own)
-    assert tokpar.encode("a b", own.file_path) == encoder.encode("a b")

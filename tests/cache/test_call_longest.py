@@ -15,7 +15,7 @@ from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 import tokpar
 from tests.conftest import at_most, needs_below_one, needs_kernel
 from tokpar.cache import call_tables, compiled_build
-from tokpar.pure.vocabulary import letters_of
+from tokpar.files.vocabulary import letters_of
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once, needs_below_one, needs_kernel]
 Change = Callable[[Any], Any]

@@ -102,14 +102,6 @@ def test_the_forms_of_a_text_are_those_of_its_characters(flags: tuple[Any, ...])
         assert normalize("".join(map(chr, chosen))) == "".join(map(form, chosen))
 
 
-@pytest.mark.parametrize("flags", FLAGS, ids=str)
-def test_few_characters_are_left_to_the_engine(flags: tuple[Any, ...]) -> None:
-    kinds = character_forms(flags).forms & 7
-    left = map(chr, np.flatnonzero(kinds == CONTEXT).tolist())
-    named = [char for char in left if unicodedata.category(char) not in ("Cn", "Cs", "Co")]
-    assert len(named) < 200  # marks that are new since the tables of the engine
-
-
 def test_marks_that_stay_and_change_places_are_left_to_the_engine() -> None:
     """U+1D165 and U+302E are no marks that StripAccents removes, and their order is changed."""
     kinds = character_forms((True, True, True, True)).forms & 7

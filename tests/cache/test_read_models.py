@@ -14,17 +14,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import AddedToken, Tokenizer, models, trainers
+from tokenizers import Tokenizer, trainers
 
 import tokpar
 from tests.conftest import needs_kernel
 from tests.support.kernel_twins import TWINS, twin
 from tests.support.merges_drawn import DrawnBPE, plain_bpe, vocabularies
-from tests.support.tokenizers_drawn import VOCAB
 from tokpar.adapters import hf_copy, hf_look
 from tokpar.adapters.hf_look import read_model
-from tokpar.cache.call_store import KIND
-from tokpar.cache.merges import Source, vocabulary_arrays
+from tokpar.cache.compiled_build import KIND
+from tokpar.cache.merges import vocabulary_arrays
 from tokpar.facts.hf_vocabulary import VocabularyArrays
 
 pytestmark = [pytest.mark.ids, needs_kernel, pytest.mark.compiled_at_once]
@@ -106,16 +105,6 @@ def test_arrays_are_of_as_many_tokens_as_ids_or_none(name: str) -> None:
     assert vocabulary_arrays(b'{"vocab": {"a": 0}}', 1, dict, None) is None
 
 
-def test_a_model_with_ids_far_apart_is_not_asked_to_write_itself() -> None:
-    """Writing takes time and memory for all ids below the greatest: 16 GB here."""
-    for vocab in ({"a": 0, "b": 2**32 - 1}, {**{f"a{k}": k for k in range(5000)}, "b": 2**32 - 1}):
-        tokenizer = Tokenizer(models.BPE(vocab, []))
-        tokenizer.add_tokens([AddedToken("<a>")])
-        read = read_model(tokenizer, None, byte_level=True)
-        assert read.vocabulary == vocab
-        assert read.source is None
-
-
 CHANGES: dict[str, Callable[[Any], None]] = {
     "a merge less": lambda t: setattr(t, "model", plain_bpe([("t", "h")]).engine),
     "other merges": lambda t: setattr(t, "model", plain_bpe([("h", "e"), ("t", "he")]).engine),
@@ -170,24 +159,6 @@ def test_tables_of_a_model_that_was_trained_since_are_not_found(
         before.later_call.call.encode_plain("the").tolist()
         == plain_bpe(MERGES).tokenize(b"the").tolist()
     )
-
-
-def test_a_model_is_written_once_for_loading_and_the_first_call(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With tables on disk. Nothing but a digest is kept of what it wrote."""
-    monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path))
-    path = str(VOCAB / "deepseek_part.json")
-    made: list[int] = []
-    of = Source.of
-    monkeypatch.setattr(Source, "of", lambda state: made.append(len(state)) or of(state))
-    for _ in range(2):
-        made.clear()
-        tokenizer = Tokenizer.from_file(path)
-        adapter: Any = tokpar.load(tokenizer)
-        assert adapter.later_call.wait() is not None
-    assert len(made) == 0, made
-    assert [type(value) for value in vars(adapter).values()].count(bytes) == 0
 
 
 def test_the_vocabulary_is_asked_for_where_arrays_do_not_tell_enough() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,17 +11,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.support.kernel_twins import TWINS, twin, twin_kernel
-from tests.support.merges_drawn import LETTERS, plain_bpe
-from tokpar.cache.merges import (
-    GateError,
-    Tokens,
-    byte_of,
-    merges_of,
-    model_parts,
-    parts_of,
-    token_table,
-)
+from tests.support.kernel_twins import TWINS, twin
+from tests.support.merges_drawn import LETTERS
+from tokpar.cache.merges import GateError, Tokens, byte_of, model_parts, parts_of, token_table
 
 SEEDS = np.array([1, 2, 2**64 - 1], dtype=np.uint64)
 BYTE_OF = {letter: byte for byte, letter in enumerate(LETTERS)}
@@ -211,17 +202,3 @@ def test_a_file_with_a_name_twice_has_no_parts() -> None:
         for written in files:
             assert model_parts(written, twin(name, "_vocabulary")) is None
     assert model_parts(files[0], None) is None
-
-
-@TWINS
-def test_a_file_in_any_layout_gives_the_same_tables(name: str) -> None:
-    drawn = plain_bpe([("Ġ", "a"), ("Ġa", "b"), ("Ã", "©")], {"中": 999, "\U0001f600": 998})
-    tables = []
-    for text in layouts(drawn.config):
-        merges = merges_of(text.encode(), len(drawn.vocab), twin_kernel(name))
-        tokens = merges.tokens
-        stops = np.cumsum(tokens.lengths).tolist()
-        edges = pairwise([0, *stops])
-        spelt = [tokens.data[start:stop].tobytes() for start, stop in edges]
-        tables.append((merges.table.tolist(), merges.byte_ids.tolist(), spelt))
-    assert all(each == tables[0] for each in tables)

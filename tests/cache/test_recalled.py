@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,13 +16,9 @@ from tests.conftest import needs_kernel
 from tests.support.cached_texts import DIVIDED, ENGLISH, encoded
 from tests.support.drawn_runs import own_call
 from tests.support.tokenizers_drawn import DATA
-from tokpar import pipeline
 from tokpar.arrays import utf8_bytes
 from tokpar.cuts.added_token_guard import AddedTokenGuard
-from tokpar.executors.native import CachedExecutor
-from tokpar.methods import cut
-from tokpar.plan import Plan
-from tokpar.types import AddedToken, Rows
+from tokpar.types import AddedToken
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
@@ -61,17 +56,6 @@ def test_a_text_is_not_divided_as_it_is_where_an_added_token_forbids_it(
         assert [row.ids.tolist() for row in each] == [own_call(tokenizer, row) for row in short]
 
 
-@needs_kernel
-def test_what_watches_a_text_sees_its_chunks() -> None:
-    """`explain` shows how pieces were joined: nothing is, in a text that is divided as it is."""
-    seen: list[Any] = []
-    adapter = tokpar.load("default")
-    splitter, merger = cut.build(chunk_chars=500)
-    plan = Plan(adapter, splitter, CachedExecutor(1), merger, "auto", whole=True)
-    pipeline.encode_batch([ENGLISH], plan, watch=seen.append)
-    assert len(seen[0].chunks) > 5
-
-
 def test_the_bytes_of_a_text_are_its_own_and_outlive_the_name() -> None:
     text = "".join(["plain", " text"])
     for each in (text, text + "é一😀", ""):
@@ -106,17 +90,3 @@ def test_no_token_is_overlooked_at_the_ends(at: int, marks: int) -> None:
         text = text[:1000]
         assert guard.absent(text, 0, len(text)) == (content not in text)
     assert guard.absent(plain, 0, len(plain))
-
-
-@given(st.lists(st.sampled_from(["known", "new", "both"]), min_size=1, max_size=12), st.data())
-def test_rows_of_a_memory_and_of_its_engine_are_put_in_order(
-    kinds: list[str], data: st.DataObject
-) -> None:
-    """`known`: divided, of a memory; `new`: of the engine, not asked for; `both`: asked in vain."""
-    rows = [data.draw(st.lists(st.integers(0, 9), max_size=3)) for _ in kinds]
-    own = [k for k, kind in enumerate(kinds) if kind != "new"]
-    others = [k for k, kind in enumerate(kinds) if kind != "known"]
-    known = Rows.of(np.array(rows[k] if kinds[k] == "known" else [], np.uint32) for k in own)
-    rest = Rows.of(np.array(rows[k], np.uint32) for k in others)
-    found = Rows.scatter(len(rows), [(np.array(own), known), (others, rest)])
-    assert [found[k].tolist() for k in range(len(rows))] == rows

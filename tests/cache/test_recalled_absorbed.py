@@ -14,9 +14,7 @@ import tokpar
 from tests.conftest import needs_kernel
 from tests.support.cached_texts import ENGLISH
 from tests.support.drawn_runs import own_call
-from tests.support.tokenizers_drawn import (
-    VOCAB,
-)
+from tests.support.tokenizers_drawn import VOCAB
 from tokpar.cache.segment_cache import SegmentCache
 from tokpar.certificate.certificate_file import from_bytes, to_bytes
 

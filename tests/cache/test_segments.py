@@ -64,11 +64,15 @@ ROWS = st.lists(
 ).filter(lambda rows: not any(re.search("[\ud800-\udfff]", row) for row in rows))
 
 
+NEAR_SPACES = "\x08\x0e\u0084\u00a1\u1681\u200b\u2014\u2027\u2030\u2060\u3001"
+
+
 @needs_kernel
 @given(rows=ROWS)
 @example(rows=["a" * 2047 + " b" * 40, " ", "", "  ", "a \n", "\n \na"])
 @example(rows=[f"x{space} y" for space in SPACES])
 @example(rows=["\u0085 ", "\u00a0 a", "é a", "\u2029 b", "\u3000 b", "\u205f b", "\u1680 b"])
+@example(rows=[f"{char} b" for char in NEAR_SPACES])
 def test_segments_begin_at_spaces_after_other_characters(rows: list[str]) -> None:
     ids, lengths, places, missed = looked_up(segments_table(), rows)
     expected = [(each, k) for k, row in enumerate(rows) for each in stretches_of(row)]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import functools
-import pickle
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise, product
 from typing import Any
@@ -177,17 +175,6 @@ def facts_named(name: str, tokens: str) -> Facts:
     return dataclasses.replace(FACTS[name](), added_tokens=added_of(TOKENS[tokens]))
 
 
-def test_digits_inside_a_run_and_line_ends_are_refused() -> None:
-    facts, text = regex_tokenizer("cl100k").facts, "a123456 b"
-    for place in range(1, len(text)):
-        held = not [*seam_findings([pair(place, "cl100k")], text, facts)]
-        assert held == (place in (1, 7)), place
-    for space in " \t\n\r\u3000":
-        seam = Seam(1, "PAIR", "20", witness("cl100k", "non-space", "space"))
-        held = not [*seam_findings([seam], f"a{space}b", facts)]
-        assert held == (space == " ")
-
-
 def test_many_seams_of_a_certificate_are_judged_in_columns_and_one_wrong_is_found() -> None:
     tokenizer, text = cl100k(), "word word, 123456 more\n" * 200
     encoding = tokpar_like(tokenizer, text)
@@ -296,22 +283,6 @@ END, (A, B, C) = len(DENSE), PLACES
 )
 def test_regions_must_lie_between_neighbouring_seams(regions: list[tuple[int, int]]) -> None:
     assert regions_case(regions) == {"region"}
-
-
-def test_a_seam_of_a_wrong_witness_ends_no_region() -> None:
-    tokenizer, text, encoding = dense_case()
-    planned = [encoding.seams.planned.seam(k) for k in range(3)]
-    planned[1] = dataclasses.replace(planned[1], witness=())
-    seams = Seams(Columns.of(planned), encoding.seams.everywhere)
-    found = check(with_seams(encoding, seams), text, tokenizer).findings
-    assert {(f.kind, f.position) for f in found} == {("witness", B), ("region", A), ("region", B)}
-
-
-def test_regions_of_another_shape_are_found() -> None:
-    tokenizer, text, encoding = dense_case()
-    for regions in (np.array([3, 4]), np.array([[1, 2, 3]]), np.array([[0.0, float(A)]])):
-        seams = Seams(encoding.seams.planned, Everywhere(UNIVERSAL, regions))
-        assert kinds(check(with_seams(encoding, seams), text, tokenizer)) == {"region"}
 
 
 @pytest.mark.parametrize("rule", ["K4", "EDGE", None])
@@ -612,26 +583,6 @@ def test_counts_never_fall_nor_pass_the_ids_there_are(tokens: list[int], wrong: 
 # ------------------------------------------------------------------------------- encodings
 
 
-ENGLISH = "The quick brown fox, and 1234 others, jump over it.\nNo one knows why they do. " * 600
-
-
-@functools.cache
-def divided() -> tuple[Any, Encoding]:
-    """By the executor `memo`: regions that are cut at every space."""
-    tokenizer = tokpar.load(part("deepseek_part"), add_special_tokens=False)
-    with tokpar.Encoder(tokenizer, strategy="cut", executor="memo", chunk_chars=4000) as encoder:
-        return tokenizer, encoder.encode(ENGLISH)
-
-
-def test_an_encoding_that_was_pickled_or_copied_checks() -> None:
-    tokenizer, encoding = divided()
-    assert encoding.seams.everywhere is not None
-    for other in (encoding, pickle.loads(pickle.dumps(encoding)), copy.deepcopy(encoding)):
-        report = check(other, ENGLISH, tokenizer)
-        assert report.ok
-        assert report.seams == len(encoding.seams)
-
-
 @pytest.mark.parametrize("settings", [{"strategy": "only_second"}, {"stride": 4}])
 def test_a_truncation_that_refuses_longer_texts_hides_the_ids(settings: dict[str, Any]) -> None:
     """At exactly the length that is kept the tokenizer's own call works; one id more refuses."""
@@ -642,20 +593,6 @@ def test_a_truncation_that_refuses_longer_texts_hides_the_ids(settings: dict[str
     step = check_seams(encoding, "a b a b", tokpar.load(native))
     assert step.findings == ()
     assert "hides the text's own ids" in step.notes[0]
-
-
-def test_numbers_that_no_text_reaches_are_findings() -> None:
-    tokenizer, text, encoding = dense_case()
-    seam = encoding.seams.planned.seam(0)
-    for position in (2**63, -(2**63) - 1, 2**200):
-        far = encoding_of_any(encoding.ids, [dataclasses.replace(seam, position=position)])
-        assert kinds(check(far, text, tokenizer)) == {"position"}
-    far = encoding_of_any(encoding.ids, [dataclasses.replace(seam, token=2**63)])
-    assert kinds(check(far, text, tokenizer)) == {"token"}
-
-
-def encoding_of_any(ids: IdArray, seams: list[Seam]) -> Any:
-    return type("Any", (), {"ids": ids, "seams": seams})()
 
 
 def test_columns_that_do_not_fit_are_found() -> None:

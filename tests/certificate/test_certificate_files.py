@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.certified import cl100k_case, encoding_of, kinds
+from tests.support.certified import cl100k_case
 from tokpar.certificate.certificate_file import StoredCertificate, from_bytes, to_bytes
 from tokpar.certificate.checker import check
 from tokpar.encoding import Encoding
@@ -77,43 +77,6 @@ def test_any_regions_are_read_back(
     assert read is not None
     assert read.licence == licence
     assert read.regions.tolist() == regions.tolist()
-
-
-def columns_size(data: bytes) -> int:
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        entries = archive.infolist()
-    return sum(
-        each.compress_size for each in entries if each.filename not in ("header.json", "ids.npy")
-    )
-
-
-@pytest.mark.parametrize("rule", [*LICENCES])
-@given(data=st.data())
-def test_a_seam_costs_at_most_sixteen_bytes(rule: Any, data: st.DataObject) -> None:
-    """Numbers as seams have them: regions of many seams, the others near the seam."""
-    step = data.draw(st.integers(64, 1 << 16))
-    many = np.random.default_rng(data.draw(st.integers(0, 99)))
-    positions = np.cumsum(many.integers(1, 2 * step, 400))
-    theorem, names = LICENCES[rule]
-    beside = (positions[:, None] + many.integers(-256, 256, (400, 6))).tolist()
-    seams = []
-    for k, (position, near) in enumerate(zip(positions.tolist(), beside, strict=True)):
-        region = int(positions[k // 50 * 50]) - 1, int(positions[min(399, k // 50 * 50 + 50)])
-        numbers = [*region, *near]
-        values = [numbers.pop(0) if value is None else value for _, value in names]
-        witness = tuple((name, v) for (name, _), v in zip(names, values, strict=True))
-        seams.append(Seam(position, rule, theorem, witness, position // 4))
-    assert columns_size(written(Seams.of(seams))) <= 16 * len(seams)
-
-
-def test_a_region_costs_a_few_bytes_whatever_it_holds() -> None:
-    ends = np.arange(0, 1001) * 8192
-    planned = Seams.of(
-        Seam(int(p), "PAIR", "20", (("pattern", "x"),), int(p) // 4) for p in ends[1:-1]
-    )
-    regions = np.stack([ends[:-1], ends[1:]], axis=1)
-    everywhere = Everywhere(Seam(0, "PAIR", "20", (("pattern", "x"),)), regions)
-    assert len(written(Seams(planned.planned, everywhere))) < 2000
 
 
 # ------------------------------------------------------------------------------- damaged files
@@ -357,14 +320,3 @@ def test_another_text_is_a_finding_that_says_which() -> None:
         findings = check(stored, other, tokenizer).findings
         assert findings[0].kind == "text"
         assert said in findings[0].message
-
-
-def test_a_stored_certificate_without_seams_still_has_its_ids_compared() -> None:
-    tokenizer, text, encoding = cl100k_case()
-    plain = encoding_of(encoding.ids, ())
-    stored = from_bytes(to_bytes(plain, text, "t"))
-    assert check(stored, text, tokenizer).ok
-    changed = encoding.ids.copy()
-    changed[[0, 1]] = changed[[1, 0]]
-    wrong = from_bytes(to_bytes(encoding_of(changed, ()), text, "t"))
-    assert "serial" in kinds(check(wrong, text, tokenizer))

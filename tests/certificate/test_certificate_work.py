@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import tokpar
 from tests.support.seams import part
 from tokpar.certificate import checker
-from tokpar.certificate.certificate_file import to_bytes
-from tokpar.cli import main
 from tokpar.types import Seam
 
 HUGE = [2**40, 2**63, 2**64, -(2**63), 10**30]
@@ -26,26 +22,6 @@ ENCODING = tokpar.encode(TEXT, part("cl100k_part"), chunk_chars=20)
 
 def with_witness(seam: Seam, **changes: int) -> Seam:
     return replace(seam, witness=tuple((n, changes.get(n, value)) for n, value in seam.witness))
-
-
-def test_the_command_says_in_one_line_what_is_wrong_with_a_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Numbers in files: tests/certificate/test_certificate_files.py."""
-    text, certificate = tmp_path / "text.txt", tmp_path / "certificate"
-    text.write_text(TEXT, encoding="utf-8")
-    data = to_bytes(ENCODING, TEXT, "cl100k_part")
-    for broken in (
-        data[: len(data) // 2],
-        b"",
-        b"{}",
-        data.replace(b"header.json", b"other.json_"),
-    ):
-        certificate.write_bytes(broken)
-        assert main(["check", str(text), "--certificate", str(certificate)]) == 2
-        said = capsys.readouterr().err
-        assert len(said.strip().splitlines()) == 1
-        assert "Traceback" not in said
 
 
 @given(

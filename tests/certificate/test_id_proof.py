@@ -18,14 +18,7 @@ from tokenizers import AddedToken
 
 import tokpar
 from tests.conftest import needs_below_one
-from tests.support.certified import (
-    by_hand,
-    cl100k,
-    cl100k_case,
-    dummy_case,
-    encoding_of,
-    kinds,
-)
+from tests.support.certified import by_hand, cl100k, cl100k_case, dummy_case, encoding_of, kinds
 from tests.support.session_models import CL100K, byte_level
 from tests.support.tokenizers_drawn import (
     build,
@@ -36,7 +29,7 @@ from tests.support.tokenizers_drawn import (
     tiktoken_encodings,
     tiktoken_specs,
 )
-from tokpar.arrays import IdArray, utf8_bytes
+from tokpar.arrays import IdArray
 from tokpar.certificate import distinct_segments as distinct_module
 from tokpar.certificate.checker import check
 from tokpar.certificate.distinct_segments import distinct_segments
@@ -196,25 +189,6 @@ def test_an_engine_that_fails_on_a_segment_is_asked_for_the_whole_text() -> None
         assert not check(wrong, text, tokenizer)
 
 
-def test_the_report_says_what_its_level_proves() -> None:
-    tokenizer, text, encoding = cl100k_case()
-    ids = check(encoding, text, tokenizer)
-    assert ids
-    assert not ids.not_proved
-    assert any("ids" in sentence for sentence in ids.proved)
-    wrong = check(encoding_of(encoding.ids[1:], encoding.seams), text, tokenizer)
-    assert not wrong
-    assert not wrong.proved
-
-
-def test_segments_of_wide_characters_are_compared_in_bytes() -> None:
-    text = "中文 é 中文 é" * 20
-    codes = utf8_bytes(text)
-    edges = np.flatnonzero(np.append(True, codes[1:] == 32))
-    found = distinct_segments(codes, edges, np.append(edges[1:], len(codes)))
-    assert len(found.first) < len(edges)
-
-
 # ------------------------------------------------------------------------ by pre-tokens
 
 
@@ -296,6 +270,19 @@ def test_text_that_tiktoken_leaves_out_is_encoded_as_a_whole() -> None:
 
 
 @needs_below_one
+@pytest.mark.parametrize("direction", ["left", "right"])
+def test_ids_are_compared_with_what_a_truncation_leaves_of_them(direction: str) -> None:
+    """Also of a text that is shorter than the limit."""
+    tokenizer = byte_level(CL100K)
+    tokenizer.enable_truncation(6, direction=direction)
+    adapter, rng = tokpar.load(tokenizer), random.Random(direction)
+    for text in ("one", "one two three", "one two three four five six seven eight"):
+        right = np.array(tokenizer.encode(text).ids, dtype=np.uint32)
+        assert check(encoding_of(right, ()), text, adapter).ok
+        for wrong in forged(right, rng, 9):
+            assert check(encoding_of(wrong, ()), text, adapter).ok == np.array_equal(wrong, right)
+
+
 def test_ids_of_an_empty_text_are_refused_where_truncation_keeps_nothing() -> None:
     tokenizer = byte_level(CL100K)
     tokenizer.enable_truncation(0)

@@ -3,11 +3,9 @@ right."""
 
 from __future__ import annotations
 
-import gc
 import random
-import weakref
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -15,6 +13,7 @@ import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
+from tokpar_pure.patterns import flatten_sets
 
 import tokpar
 from tests.support import file_formats, hf_sources, shared_ids
@@ -27,18 +26,16 @@ from tests.support.tokenizers_drawn import (
     named_tokenizers,
     tiktoken_encodings,
 )
-from tokpar.certificate import fact_differences
 from tokpar.certificate.canonical_form import form_of_json
 from tokpar.certificate.fact_differences import AS_TOLD, checked_facts, differences
-from tokpar.certificate.origin_reader import CustomPartError, _state_of_part, read_origin
+from tokpar.certificate.origin_reader import _state_of_part
 from tokpar.certificate.own_division import without_inner_sets
 from tokpar.certificate.own_facts import facts_of_form
 from tokpar.errors import TokparError
 from tokpar.facts.hf_facts import facts_with_tokens
+from tokpar.files.format_upgrade import as_format_one
+from tokpar.files.vocabulary import GPT2_PATTERN, Vocabulary
 from tokpar.interfaces import facts_of
-from tokpar.pure.format_upgrade import as_format_one
-from tokpar.pure.patterns import flatten_sets
-from tokpar.pure.vocabulary import GPT2_PATTERN, Vocabulary
 
 LINE = "The first line, ab <x> 123 of caf\u00e9s.\n"
 
@@ -193,21 +190,6 @@ def test_objects_with_calls_of_their_own_have_no_finding() -> None:
         assert report.findings == ()
 
 
-def test_what_tiktoken_remembers_of_itself_is_no_call_of_the_caller() -> None:
-    """`special_tokens_set` is written into the object when it is read."""
-    ranks = {bytes([byte]): byte for byte in range(256)}
-    own = tiktoken.Encoding(
-        "own", pat_str=r"\S+|\s", mergeable_ranks=ranks, special_tokens={"<|end|>": 256}
-    )
-    adapter = tokpar.load(own)
-    assert own.special_tokens_set == {"<|end|>"}
-    encoding = tokpar.encode("a b c " * 9, tokenizer=adapter, strategy="cut", chunk_chars=1)
-    assert tokpar.check(encoding, "a b c " * 9, adapter).ok
-    own.__dict__["special_tokens_set"] = {"a"}
-    with pytest.raises(CustomPartError, match="special_tokens_set"):
-        read_origin(adapter.origin)
-
-
 def test_a_tokenizer_without_a_file_is_believed_and_the_report_says_so() -> None:
     told = Wrapper(inner=tokpar.load(byte_level([("a", "b")])))
     encoding = tokpar.encode(LINE * 20, told, strategy="cut", chunk_chars=16)
@@ -216,18 +198,6 @@ def test_a_tokenizer_without_a_file_is_believed_and_the_report_says_so() -> None
     assert report.findings == ()
     assert AS_TOLD in report.notes
     assert AS_TOLD not in tokpar.check(encoding, LINE * 20, told.inner).notes
-
-
-@dataclass(frozen=True)
-class Unread(Wrapper):
-    """Tells an origin of which the checker knows no file."""
-
-    origin: Any = field(default_factory=lambda: tokpar.types.Origin("a name"))
-
-
-def test_a_source_of_an_unknown_kind_is_believed_and_the_report_says_so() -> None:
-    told = Unread(inner=tokpar.load(byte_level([("a", "b")])))
-    assert checked_facts(told).notes == (AS_TOLD,)
 
 
 # ------------------------------------------------------------------------------ changes
@@ -249,41 +219,6 @@ CHANGES: dict[str, Callable[[Tokenizer], object]] = {
 }
 
 
-def counted(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """A list that grows by one for each file that is read."""
-    read: list[object] = []
-    true = fact_differences.read_origin
-
-    def counting(origin: Any) -> Any:
-        read.append(origin)
-        return true(origin)
-
-    monkeypatch.setattr(fact_differences, "read_origin", counting)
-    return read
-
-
-@pytest.mark.parametrize("name", CHANGES)
-def test_a_changed_tokenizer_is_read_again_and_an_unchanged_one_is_not(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read, own = counted(monkeypatch), byte_level([("c", "d")])
-    own.add_special_tokens(["<s>"])
-    for times in (1, 2):
-        for _ in range(3):
-            assert findings_of(own) == []
-            assert len(read) == times
-        if times == 1:
-            CHANGES[name](own)
-
-
-def test_both_levels_stand_on_one_reading(monkeypatch: pytest.MonkeyPatch) -> None:
-    read, own = counted(monkeypatch), byte_level([("c", "d")])
-    encoding = tokpar.encode(LINE * 3, own)
-    for level in ("ids", "model", "ids", "model"):
-        assert tokpar.check(encoding, LINE * 3, own, level=level).ok
-    assert len(read) == 1
-
-
 @given(st.lists(st.sampled_from(sorted(CHANGES)), max_size=6))
 def test_whatever_changes_follow_each_other_nothing_false_is_found(names: list[str]) -> None:
     own = byte_level([("c", "d")])
@@ -291,17 +226,6 @@ def test_whatever_changes_follow_each_other_nothing_false_is_found(names: list[s
         CHANGES[name](own)
         found = tokpar.check(tokpar.encode(LINE * 3, own), LINE * 3, own).findings
         assert [each for each in found if each.kind == "facts"] == []
-
-
-def test_the_last_reading_dies_with_the_tokenizer() -> None:
-    own = byte_level([("c", "d")])
-    adapter: Any = tokpar.load(own)
-    adapter.later_call.wait()  # a thread that makes tables has the facts
-    checked = weakref.ref(checked_facts(adapter))
-    assert checked() is checked_facts(adapter)
-    del own, adapter
-    gc.collect()
-    assert checked() is None
 
 
 # ------------------------------------------------------------------------------ what decides

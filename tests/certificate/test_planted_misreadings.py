@@ -353,9 +353,7 @@ CASES = {
         each(model_as(dropout=None), set_to(hf_copy, "_is_random", lambda model: False)),
     ),
     "the suffix of words missed": Case(
-        "tiles",
-        lambda: byte_level(end_of_word_suffix="</w>"),
-        model_as(end_of_word_suffix=None),
+        "tiles", lambda: byte_level(end_of_word_suffix="</w>"), model_as(end_of_word_suffix=None)
     ),
     "a shared id missed": Case(
         "tiles",

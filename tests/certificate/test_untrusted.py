@@ -95,13 +95,6 @@ def test_an_encoding_and_its_file_pass(level: str, flags: dict[str, bool]) -> No
         assert stored.trust == found.report.trust
 
 
-def test_seams_name_the_tokens_of_the_text() -> None:
-    found = tokpar.encode(PART * 200, chat(), untrusted=[(9, 21)])
-    named = {value for seam in found.seams for key, value in seam.witness if key == "token"}
-    assert named
-    assert named <= {*SPECIALS}
-
-
 def test_a_seam_inside_of_a_control_token_is_no_place_of_the_text() -> None:
     own = chat()
     found = tokpar.encode(PART * 200, own, untrusted=[(9, 21)])
@@ -272,13 +265,6 @@ def test_a_file_whose_spans_are_none_is_refused(fields: dict[str, Any]) -> None:
     data = to_bytes(tokpar.encode(TEXT, chat(), untrusted=SPANS), TEXT, "chat")
     with pytest.raises(tokpar.FileFormatError, match=min(fields)):
         from_bytes(header_as(data, **fields))
-
-
-@pytest.mark.parametrize("spans", [[(3, 1)], [(0, 99)], [(0, 3), (2, 4)], [(-1, 2)]])
-def test_spans_that_cannot_be_checked(spans: Any) -> None:
-    found = tokpar.encode(TEXT, chat(), untrusted=SPANS)
-    with pytest.raises(tokpar.OptionError, match="expected spans that ascend"):
-        tokpar.check(found, TEXT, chat(), untrusted=spans)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+from tokenizers import Tokenizer
 
 import tokpar
 from tests.chunks.brute_force import BruteForce, called, own_tokenizer
@@ -125,33 +125,6 @@ def test_a_text_without_cuts_ends_between_tokens() -> None:
     kept = check_kept(adapter_of(named("cl100k_part")), [text], 100, "ends", False)
     assert 90 < kept.count <= 100
     assert check_kept(WordHash(), ["one two three"], 2, "first", False).texts == ("",)
-
-
-def test_a_text_without_ids_at_the_end_is_no_beginning() -> None:
-    tokenizer = Tokenizer(models.WordLevel({"a": 0, "b": 1}, unk_token="a"))
-    tokenizer.normalizer = normalizers.Strip()
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    kept = check_kept(tokpar.load(tokenizer), ["a b", "b", " "], 2, "first", True)
-    assert kept.texts == ("a b", "", "")
-
-
-def test_few_places_are_tried_where_places_of_tokens_are_not_known() -> None:
-    """Each try encodes the kept text: without a bound, a long text takes quadratic time."""
-    tokenizer = tokpar.load("default")
-    encoded: list[int] = []
-
-    class NoPlaces:
-        name, facts = tokenizer.name, tokenizer.facts
-
-        def encode(self, text: str) -> Any:
-            encoded.append(len(text))
-            return tokenizer.encode(text)
-
-    text = "internationalization " * 5_000 + "a b c " * 10_000
-    for keep in ("first", "last", "ends"):
-        kept = tokpar.Encoder(NoPlaces(), executor="serial").fit([text], 100, keep)
-        assert 20 <= kept.count <= 100
-    assert len(encoded) < 150
 
 
 def test_arguments_that_cannot_be_used() -> None:

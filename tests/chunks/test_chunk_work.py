@@ -120,18 +120,3 @@ def test_the_work_of_chunks_is_linear_in_the_text(name: str, kind: str, boundary
         assert stops[-1] == size
         assert work["encoded"] <= MOST_ENCODED * size
         assert work["normalized"] <= MOST_NORMALIZED * size
-
-
-def work_of(tokenizer: Tokenizer, text: str, max_tokens: int, boundary: Any) -> float:
-    """How often a code point of the text is encoded."""
-    encoder = tokpar.Encoder(tokenizer, workers=1)
-    list(encoder.chunks(text[:500], max_tokens, boundary=boundary))
-    with counted_work() as work:
-        assert [chunk.stop for chunk in encoder.chunks(text, max_tokens, boundary=boundary)]
-    return work["encoded"] / len(text)
-
-
-def test_tokens_before_edges_of_added_tokens_are_counted_once() -> None:
-    """Between two edges no pair of characters licenses a cut."""
-    text = "".join("\xa0é" * 20 + "<|im_start|>" for _ in range(300))
-    assert work_of(qwen_like(normalizers.NFC()), text, 256, "cut") < MOST_ENCODED

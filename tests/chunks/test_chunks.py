@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models
 
@@ -82,20 +82,6 @@ def test_chunks_tile_the_text_and_fit_and_are_as_long_as_their_boundary_allows(
     check_drawn(data, tokenizer, max_tokens, boundary, overlap)
 
 
-@pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=drawn(40))
-@given(
-    data=st.data(),
-    max_tokens=SIZES,
-    boundary=BOUNDARIES,
-    overlap=st.just(0) | st.integers(0, 8),
-)
-def test_chunks_of_real_vocabularies_keep_their_promises(
-    name: str, data: st.DataObject, max_tokens: int, boundary: str, overlap: int
-) -> None:
-    check_drawn(data, named(name), max_tokens, boundary, overlap)
-
-
 def check_drawn(
     data: st.DataObject, tokenizer: Any, max_tokens: int, boundary: str, overlap: int
 ) -> None:
@@ -156,23 +142,6 @@ def test_regions_are_joined_where_they_meet(boundary: str) -> None:
             assert_chunks(tokenizer, text, 9, 2, boundary, found)
 
 
-@pytest.mark.usefixtures("small_regions")
-def test_tokens_before_a_chunk_are_forgotten() -> None:
-    adapter = tokpar.load("default")
-    whole = encoded_text.EncodedText("some words " * 500, adapter, encode_rows(adapter), 100)
-    assert whole.token_start(900) > 4000
-    whole.forget_before(4000)
-    assert len(whole.ids) == len(whole.starts) == len(whole.stops) < 400
-    assert whole.stops[0] > 4000
-    assert whole.tokens_before(4000) == 0
-    assert whole.tokens_before(5000) > 150
-
-
-def encode_rows(adapter: Any) -> Any:
-    encoder = tokpar.Encoder(adapter)
-    return lambda texts: encoder.unprocessed_batch(texts, adapter).rows
-
-
 def test_a_tokenizer_without_facts_has_chunks_that_fit() -> None:
     text = "one two  three\n" * 9
     found = list(tokpar.Encoder(WordHash()).chunks(text, 5))
@@ -185,9 +154,7 @@ def test_a_tokenizer_without_facts_has_chunks_that_fit() -> None:
 
 
 @pytest.mark.parametrize("pattern", [boundaries.LINE_END, boundaries.SENTENCE_END])
-def test_ends_of_lines_and_sentences_are_those_of_the_whole_text(
-    pattern: re.Pattern[str],
-) -> None:
+def test_ends_of_lines_and_sentences_are_those_of_the_whole_text(pattern: re.Pattern[str]) -> None:
     text = 'No 3.5!\nA "b". c\r\nIt. ends 你好。” e'
     ends = [match.end() for match in pattern.finditer(text)]
     places = boundaries.MatchPlaces(text, pattern)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
@@ -99,32 +98,6 @@ def test_a_first_guess_that_is_too_short_is_followed_by_longer_ones(
     monkeypatch.setattr(end_ids, "_LEAST_CHARS", 1)
     for max_tokens in cases(range(3, 40), range(3, 40, 6)):
         check_truncation(named(name), "internationalization of words " * 8, max_tokens, side)
-
-
-class Watched:
-    """The default tokenizer, and how many code points it encoded."""
-
-    def __init__(self) -> None:
-        self._own: Any = tokpar.load("default")
-        self.name, self.facts, self.encoded = self._own.name, self._own.facts, 0
-
-    def encode(self, text: str) -> np.ndarray:
-        self.encoded += len(text)
-        ids: np.ndarray = self._own.encode(text)
-        return ids
-
-
-@pytest.mark.parametrize("side", ["right", "left"])
-def test_a_few_ids_of_a_long_text_cost_a_few_code_points(side: Any) -> None:
-    watched = Watched()
-    text = "Some words, then some more of them. " * 20_000
-    encoder = tokpar.Encoder(watched, executor="serial")
-    whole = tokpar.encode(text).ids
-    found = encoder.encode(text, max_tokens=100, side=side).ids
-    assert np.array_equal(found, whole[:100] if side == "right" else whole[-100:])
-    assert watched.encoded < 10_000
-    assert encoder.count(text, limit=1000) == 1001
-    assert watched.encoded < 30_000
 
 
 @pytest.mark.parametrize(

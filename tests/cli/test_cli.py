@@ -8,7 +8,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -18,23 +18,17 @@ import pytest
 import tokpar
 import tokpar.registry as registry_module
 from tests.support.cli_runs import Outcome
-from tests.support.paths import VOCAB
 from tokpar import builtins, kernel_modules
 from tokpar.builtins import COMMANDS
 from tokpar.certificate.certificate_file import from_bytes, to_bytes
 from tokpar.cli import main
-from tokpar.cli.progress import ProgressExecutor
 from tokpar.encoding import Encoding
 from tokpar.hooks import ELSEWHERE, Command, hookimpl, install, load_plugin
 from tokpar.registry import Registry
 from tokpar.seams import Seams
-from tokpar.types import Report, Rows, Seam
+from tokpar.types import Report, Seam
 
-DEEPSEEK = str(VOCAB / "deepseek_part.json")
-CL100K = str(VOCAB / "cl100k_part.tiktoken")
-CL100K_PATTERN = json.loads((VOCAB / "patterns.json").read_text(encoding="utf-8"))["cl100k_part"]
 LONG = "The quick brown fox, 12345678 times.\r\nNaïve 中文 too. " * 400
-ENDOFTEXT = "<|endoftext|>"
 
 
 Run = Callable[..., Outcome]
@@ -92,28 +86,6 @@ def test_encode_says_on_stderr_how_it_went(run: Run, long_file: Path) -> None:
         assert part in err
 
 
-def test_json_reports_chunks_seams_and_lossless(run: Run, long_file: Path) -> None:
-    options = ("--strategy", "auto", "--executor", "native", "--tokenizer", DEEPSEEK)
-    got = run("encode", long_file, *options, "--json").json
-    assert got["lossless"] is True
-    assert got["report"]["chunks"] > 1
-    assert got["seams"] == sum(got["seams_by_rule"].values()) == got["report"]["chunks"] - 1
-    assert got["ids_count"] == len(got["ids"])
-    assert (got["file"], got["code_points"]) == (str(long_file), len(LONG))
-    assert got["bytes"] == len(LONG.encode())
-    assert {"plan", "why", "strategy", "executor", "seconds"} <= got["report"].keys()
-
-
-def test_several_files_give_one_line_each_in_order(run: Run, tmp_path: Path) -> None:
-    paths = [tmp_path / name for name in "ab"]
-    for path in paths:
-        path.write_text(f"text of {path.name}", encoding="utf-8")
-    lines = run("encode", *paths).out.splitlines()
-    assert [ids_of(line) for line in lines] == [serial_ids(f"text of {name}") for name in "ab"]
-    rows = [json.loads(line) for line in run("encode", *paths, "--json").out.splitlines()]
-    assert [row["file"] for row in rows] == [str(path) for path in paths]
-
-
 @pytest.mark.parametrize("arguments", [(), ("-",)])
 def test_standard_input_is_the_default_text(run: Run, arguments: tuple[str, ...]) -> None:
     outcome = run("encode", *arguments, stdin="one\r\ntwo é".encode())
@@ -128,21 +100,6 @@ def test_out_writes_the_ids_to_a_file_that_decode_reads(
     assert run("encode", long_file, "--out", target, "--quiet") == Outcome(0, "", "")
     decoded = run("decode", "--file", target)
     assert (decoded.code, decoded.out) == (0, LONG)
-
-
-def test_a_tiktoken_file_takes_its_pattern_and_special_tokens(run: Run) -> None:
-    file = ("--tokenizer", CL100K, "--pat-str", CL100K_PATTERN)
-    special = (*file, "--special", f"{ENDOFTEXT}=200000")
-    text = ("--text", f"a{ENDOFTEXT}b")
-    assert ENDOFTEXT in run("encode", *special, *text).error
-    allowed = ids_of(run("encode", *special, *text, "--allowed-special", "all").out)
-    assert allowed[1] == 200000
-    assert ids_of(run("encode", *file, "--text", "a").out) == allowed[:1]
-
-
-def test_an_engine_can_be_named(run: Run) -> None:
-    pure = run("encode", "--text", "one two", "--engine", "pure")
-    assert ids_of(pure.out) == serial_ids("one two")
 
 
 # decode, count
@@ -160,13 +117,6 @@ def test_decode_prints_exactly_the_text(run: Run) -> None:
 @pytest.mark.parametrize("ids", ["x", "1.5", "1 -2", "99999999999", '{"a": 1}', '{"ids": ["1"]}'])
 def test_decode_refuses_what_are_no_ids(run: Run, ids: str) -> None:
     assert "standard input" in run("decode", stdin=ids.encode()).error
-
-
-@pytest.mark.parametrize("content", [b"", b"nonsense", b"\x93NUMPY"])
-def test_decode_refuses_a_file_that_is_no_array(run: Run, tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "ids.npy"
-    path.write_bytes(content)
-    assert str(path) in run("decode", "--file", path).error
 
 
 def test_count_prints_a_line_per_text_and_their_sum(run: Run, tmp_path: Path) -> None:
@@ -242,14 +192,6 @@ def test_check_finds_a_shifted_seam(run: Run, long_file: Path, certificate: Path
     assert "seam 2" in outcome.out
 
 
-def test_check_finds_a_wrong_id(run: Run, long_file: Path, certificate: Path) -> None:
-    stored = from_bytes(certificate.read_bytes())
-    ids = stored.ids.copy()
-    ids[[7, 8]] = ids[[8, 7]]
-    path = rewritten(certificate, long_file, stored.seams, ids)
-    assert run("check", long_file, "--certificate", path).code == 1
-
-
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"format": "tokpar certificate"}'])
 def test_check_refuses_what_is_no_certificate(
     run: Run, tmp_path: Path, long_file: Path, content: str
@@ -272,39 +214,8 @@ def test_plan_shows_where_and_by_which_rule(run: Run, long_file: Path) -> None:
     assert "│" in lines[2]
     assert "more (--all shows them)" in lines[22]
     assert lines[23] == "PAIR: theorem 20, pattern=cl100k left=non-space right=space"
-    assert lines[24:] == [
-        "control tokens: 1; ordinary text never gets one (docs/untrusted.md)",
-    ]
+    assert lines[24:] == ["control tokens: 1; ordinary text never gets one (docs/untrusted.md)"]
     assert len(run("plan", long_file, "--chunk-chars", 400, "--all").out.splitlines()) > 23
-
-
-def test_plan_as_json_has_every_cut(run: Run, long_file: Path) -> None:
-    got = run("plan", long_file, "--chunk-chars", 400, "--json").json
-    assert len(got["cuts"]) == got["chunks"] - 1 > 20
-    for cut in got["cuts"]:
-        p = cut["position"]
-        assert cut["before"] + cut["after"] == LONG[max(0, p - 16) : p + 16]
-        assert cut["rule"] == "PAIR"
-
-
-def test_plan_counts_all_cuts(run: Run, tmp_path: Path) -> None:
-    text = tmp_path / "text.txt"
-    text.write_text("one two, three")
-    said = run("plan", "--gaps", text).out
-    assert said == f"{text}: could be cut at 3 places; 3.5 code points apart, at most 6\n"
-    gaps = {"cuts": 3, "mean_gap": 3.5, "greatest_gap": 6, "why": ""}
-    found = {"file": str(text), "loader": None, **gaps}
-    assert run("plan", "--gaps", "--json", text).json == found
-
-
-def test_strategies_lists_names_promises_and_conditions(run: Run) -> None:
-    lines = run("strategies").out.splitlines()
-    assert lines[0].split()[:2] == ["name", "lossless"]
-    rows = run("strategies", "--json").json
-    assert {"auto", "cut", "serial"} <= {row["name"] for row in rows}
-    assert {row["name"] for row in rows} <= {line.split()[0] for line in lines if line}
-    approximate = {row["name"] for row in rows if not row["lossless"]}
-    assert approximate == {"delimiter", "overlap"}
 
 
 # bad input
@@ -358,10 +269,6 @@ def test_a_corrupt_tokenizer_file_is_an_error_that_names_it(run: Run, tmp_path: 
     assert str(path) in run("encode", "--text", "a", "--tokenizer", path).error
 
 
-def test_no_command_is_an_error(run: Run) -> None:
-    assert "COMMAND" in run().error
-
-
 class Commands:
     """A plugin with good commands and bad ones."""
 
@@ -404,14 +311,6 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("commands")
-def test_a_plugin_adds_a_command_with_its_help_errors_and_exit_code(run: Run) -> None:
-    assert run("greet", "you") == Outcome(7, "Hello you\n", "")
-    assert run("greet", "nobody").error == "there is nobody"
-    assert "the following arguments are required: name" in run("greet").error
-    assert "Greet NAME in 100% of the cases." in run("greet", "--help").out
-
-
-@pytest.mark.usefixtures("commands")
 @pytest.mark.parametrize(
     ("command", "problem"),
     [
@@ -431,10 +330,7 @@ def test_a_command_that_cannot_be_loaded_is_an_error_of_its_own(
     assert f"the command {command!r} cannot be loaded" in " ".join(help_of_all.out.split())
 
 
-@pytest.mark.parametrize(
-    ("command", "package"),
-    ELSEWHERE.items(),
-)
+@pytest.mark.parametrize(("command", "package"), ELSEWHERE.items())
 def test_a_command_of_another_package_says_what_to_install(
     run: Run, monkeypatch: pytest.MonkeyPatch, command: str, package: str
 ) -> None:
@@ -457,62 +353,6 @@ def test_an_interrupt_ends_with_130(run: Run, monkeypatch: pytest.MonkeyPatch) -
     assert run("encode", "--text", "a") == Outcome(130, "", "")
 
 
-# progress
-
-
-def slices(count: int, size: int) -> list[str]:
-    return [f"{start:>{size}}" for start in range(0, count * size, size)]
-
-
-@dataclass
-class Bar:
-    total: int
-    moved: int = 0
-    closed: bool = False
-
-    def update(self, step: int) -> None:
-        self.moved += step
-
-    def close(self) -> None:
-        self.closed = True
-
-
-class Inner:
-    name = "inner"
-
-    def __init__(self) -> None:
-        self.calls: list[int] = []
-
-    def map(self, texts: Any, tokenizer: Any, spans: bool) -> Rows:
-        self.calls.append(len(texts))
-        return Rows.of([int(text)] for text in texts)
-
-
-def test_a_bar_moves_with_the_groups_and_the_pieces_keep_their_order() -> None:
-    inner, bars = Inner(), list[Bar]()
-
-    def new_bar(total: int) -> Bar:
-        bars.append(Bar(total))
-        return bars[-1]
-
-    executor = ProgressExecutor(lambda tokenizer, length: inner, new_bar)
-    rows = executor.map(slices(100, 1 << 16), object(), False)
-    assert rows.ids.tolist() == list(range(0, 100 << 16, 1 << 16))
-    assert len(rows) == 100
-    assert inner.calls == [4] * 25
-    assert bars == [Bar(100 << 16, 100 << 16, closed=True)]
-    assert executor.name == "inner"
-
-
-def test_progress_shows_on_stderr_and_changes_no_id(run: Run, long_file: Path) -> None:
-    outcome = run("encode", long_file, "--progress", "--chunk-chars", 1000)
-    assert "ch/s" in outcome.err
-    assert ids_of(outcome.out) == serial_ids(LONG)
-
-
-# small parts
-
-
 # as a process
 
 
@@ -530,13 +370,6 @@ def test_the_module_runs_as_a_command() -> None:
     assert decoded.stdout == LONG.encode()
 
 
-def test_an_error_ends_the_process_with_2_and_no_traceback() -> None:
-    ended = process("encode", "--strategy", "nope", "--text", "a")
-    assert ended.returncode == 2
-    assert ended.stderr.startswith(b"tokpar: error: unknown strategy 'nope'")
-    assert b"Traceback" not in ended.stderr
-
-
 def test_help_loads_no_engine_and_no_progress_bar() -> None:
     code = (
         "import sys, tokpar.cli; tokpar.cli.main(['encode', '--help']);"
@@ -544,17 +377,3 @@ def test_help_loads_no_engine_and_no_progress_bar() -> None:
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert ended.stdout.splitlines()[-1] == b"[]"
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no SIGPIPE")
-def test_a_closed_pipe_ends_the_command_quietly(tmp_path: Path) -> None:
-    path = tmp_path / "long.txt"
-    path.write_bytes(LONG.encode() * 20)
-    command = [sys.executable, "-m", "tokpar", "encode", "--quiet", str(path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
-        assert running.stdout is not None
-        assert running.stderr is not None
-        running.stdout.read(10)
-        running.stdout.close()
-        assert running.stderr.read() == b""
-        assert running.wait() == 141

@@ -34,7 +34,7 @@ def test_ctrl_c_ends_a_native_call_that_would_take_minutes(long_file: Path) -> N
     ) as running:
         assert running.stderr is not None
         said = b""
-        while b"one native call" not in said and running.poll() is None:
+        while b"encoding (Ctrl-C" not in said and running.poll() is None:
             said += running.stderr.read1(1000)
         time.sleep(0.5)  # now it is in that call
         assert running.poll() is None

@@ -1,107 +1,57 @@
-"""Bars, and what stands in their place: on stderr, on a terminal; no id depends on them."""
+"""Bars on stderr: of what is counted, else of the seconds that a call should take."""
 
 from __future__ import annotations
 
 import argparse
-import re
 import time
-from typing import Any
 
 import pytest
 
 import tokpar
-from tests.support.paths import DEFAULT, VOCAB
+from tests.support.cli_runs import run
 from tokpar.cli import progress
-from tokpar.cli.progress import ProgressExecutor, long_parts, working
-from tokpar.executors.native import CachedExecutor
+from tokpar.cli.progress import bar_of, encoding_bar, working
 
-TEXT = "The quick brown fox, 12345678 times.  Na\u00efve \u4e2d\u6587 too;\n\n  it's it. " * 300
 ASKED = argparse.Namespace(quiet=False, progress=True)
+QUIET = argparse.Namespace(quiet=True, progress=True)
+TEXT = "The quick brown fox, 12345678 times.  Na\u00efve \u4e2d\u6587 too;\n\n  it's it. " * 300
 
 
-# ---------------------------------------------------------------------- a cache is given one text
-
-
-class Bar:
-    def __init__(self, total: int) -> None:
-        self.total, self.moves, self.closed = total, list[int](), False
-
-    def update(self, step: int) -> None:
-        self.moves.append(step)
-
-    def close(self) -> None:
-        self.closed = True
-
-
-def encoded_with_bar(tokenizer: Any, text: str) -> tuple[tokpar.Encoding, list[Bar]]:
-    bars: list[Bar] = []
-
-    def new_bar(total: int) -> Bar:
-        bars.append(Bar(total))
-        return bars[-1]
-
-    inner = CachedExecutor(2)
-    executor = ProgressExecutor(lambda *_: inner, new_bar)
-    return tokpar.encode(text, tokenizer, executor=executor), bars
-
-
-@pytest.mark.ids
-@pytest.mark.each_value
-@pytest.mark.parametrize("size", [16, 61, 500])
-@pytest.mark.parametrize(
-    "name",
-    [
-        "default",
-        "deepseek_part.json",
-        "bert_part.json",
-        "llama_style.json",
-        "metaspace_unigram.json",
-    ],
-)
-def test_a_text_that_a_cache_gets_in_parts_has_the_serial_ids(
-    name: str, size: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name_of_size, value in (("PART_CHARS", size), ("LEAST_STEP", size), ("STEPS", 1 << 20)):
-        monkeypatch.setattr(progress, name_of_size, value)
-    settings = {"padding": False, "truncation": False} if name.startswith("bert") else {}
-    tokenizer = tokpar.load(name if name == "default" else VOCAB / name, **settings)
-    encoding, bars = encoded_with_bar(tokenizer, TEXT)
-    serial = tokpar.encode(TEXT, tokpar.load(tokenizer), strategy="serial")
-    assert encoding.ids.tolist() == serial.ids.tolist()
-    assert tokpar.check(encoding, TEXT, tokenizer).ok
-    assert all(sum(bar.moves) == bar.total and bar.closed for bar in bars)
-    cached = getattr(tokenizer, "has_segment_cache", False)
-    if cached and name in ("default", "deepseek_part.json", "bert_part.json"):
-        assert len(bars[0].moves) > len(TEXT) // size // 8
-        assert encoding.report.plan == "divided at every space"
-
-
-def test_no_part_ends_inside_an_added_token(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    from tokenizers import AddedToken, Tokenizer
-
-    monkeypatch.setattr(progress, "PART_CHARS", 40)
-    own = Tokenizer.from_file(str(DEFAULT))
-    own.add_special_tokens([AddedToken("quick brown fox", normalized=False)])
-    tokenizer = tokpar.load(own)
-    token_places = [m.span() for m in re.finditer("quick brown fox", TEXT)]
-    for part in long_parts(TEXT, tokenizer):
-        assert not any(a < part.start < b for a, b in token_places)
-    encoding, _ = encoded_with_bar(tokenizer, TEXT)
-    assert encoding.ids.tolist() == own.encode(TEXT).ids
-
-
-# ------------------------------------------------------------------------ where no bar can move
-
-
-def test_work_that_takes_long_says_for_how_long(
+def test_work_that_should_take_long_shows_its_seconds_at_once(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress, "WORKING_SECONDS", 0.01)
+    with working(ASKED, "planning", expected_seconds=7):
+        shown_at_once = capsys.readouterr().err
+        time.sleep(1.2)
+    assert "planning" in shown_at_once
+    assert "0/7" in shown_at_once
+    assert capsys.readouterr().err.endswith("\r")  # the line is empty again
     with working(ASKED, "planning"):
-        time.sleep(0.3)
-    said = capsys.readouterr().err
-    assert said.startswith("\rplanning: 0 s\r")
-    assert said.endswith("\r")  # the line is empty again
-    assert said.split("\r")[-2].strip() == ""
+        pass
+    assert "planning" not in capsys.readouterr().err
+
+
+def test_who_wants_quiet_gets_no_bar(capsys: pytest.CaptureFixture[str]) -> None:
+    with bar_of(QUIET, 7) as moved, working(QUIET, "planning", expected_seconds=7):
+        moved(7)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_short_call_predicts_how_long_a_long_text_takes(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "SAMPLE_CHARS", 8)
+    tokenizer = tokpar.load("default")
+    monkeypatch.setattr(tokenizer, "encode", lambda text: time.sleep(0.01))
+    with encoding_bar(ASKED, tokenizer, "x" * 80_000):
+        said = capsys.readouterr().err
+    assert "encoding (Ctrl-C ends it)" in said
+    total = int(said.split("0/")[1].split()[0])
+    assert total >= 100
+
+
+def test_a_bar_changes_no_id() -> None:
+    for command in (("encode", "--json"), ("count",)):
+        plain = run(*command, "-", "--quiet", stdin=TEXT.encode())
+        shown = run(*command, "-", "--progress", stdin=TEXT.encode())
+        assert (shown.code, shown.out.split('"ids"')[-1]) == (0, plain.out.split('"ids"')[-1])

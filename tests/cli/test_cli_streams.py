@@ -33,7 +33,6 @@ def text_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 PRINTING = ["encode FILE --json", "stream FILE", "encode FILE", "count FILE", "plan FILE"]
-READING = ["stream", "encode", "count -", "decode"]
 
 
 @pytest.mark.parametrize("command", cases(PRINTING, PRINTING[:2]))
@@ -41,21 +40,6 @@ def test_a_closed_output_is_one_clear_line(command: str, text_file: Path) -> Non
     ended = shell(f"{command.replace('FILE', str(text_file))} >&-")
     assert ended.returncode == 2
     assert ended.stderr == b"tokpar: error: standard output is closed\n"
-
-
-def test_who_needs_no_output_works_without_one(text_file: Path) -> None:
-    out = text_file.with_name("ids.txt")
-    ended = shell(f"encode {text_file} --out {out} <&- >&- 2>&-")
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")
-    expected = tokpar.encode(text_file.read_text()).ids.tolist()
-    assert [int(word) for word in out.read_text().split()] == expected
-
-
-@pytest.mark.parametrize("command", cases(READING, READING[:2]))
-def test_a_closed_input_is_one_clear_line(command: str) -> None:
-    ended = shell(f"{command} <&-")
-    assert (ended.returncode, ended.stdout) == (2, b"")
-    assert ended.stderr == b"tokpar: error: standard input is closed\n"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has one")
@@ -70,12 +54,6 @@ def test_a_reader_that_goes_ends_the_command_quietly(command: str, text_file: Pa
     ended = shell(f"{command.replace('FILE', str(text_file))} | head -c 20")
     assert (ended.returncode, ended.stderr) == (0, b"")
     assert len(ended.stdout) == 20
-
-
-@pytest.mark.parametrize("encoding", ["ascii", "utf-16"])
-def test_decoded_text_is_utf_8_whatever_the_encoding_of_output(encoding: str) -> None:
-    ended = shell(f"decode {' '.join(IDS)}", PYTHONIOENCODING=encoding)
-    assert (ended.returncode, ended.stdout) == (0, TEXT.encode())
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a pseudo-terminal of Linux")

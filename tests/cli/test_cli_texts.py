@@ -10,7 +10,7 @@ import pytest
 
 import tokpar
 from tests.support.cli_runs import run
-from tokpar.cli import texts
+from tokpar import text_files
 
 zstandard = pytest.importorskip("zstandard")
 
@@ -36,13 +36,6 @@ def test_encode_takes_each_row_of_a_jsonl_as_a_text(tmp_path: Path) -> None:
     assert printed(outcome.out) == [ids_of(text) for text in ROWS]
 
 
-def test_a_field_can_be_named(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_text('{"text": "no", "mine": "one two"}', encoding="utf-8")
-    outcome = run("encode", path, "--quiet", "--field", "mine")
-    assert printed(outcome.out) == [ids_of("one two")]
-
-
 @pytest.mark.parametrize(
     ("row", "said"),
     [
@@ -63,13 +56,6 @@ def test_a_bad_row_is_named_with_the_fields_it_has(
     assert outcome.code != 0
     assert f"tokpar: error: {path}:2: " in outcome.err
     assert said in outcome.err
-
-
-def test_a_first_row_with_several_strings_asks_for_the_field(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_text('{"question": "a", "answer": "b"}', encoding="utf-8")
-    err = run("encode", path).err
-    assert "'question' (str), 'answer' (str) (--field NAME chooses one)" in err
 
 
 def compressed(data: bytes, end: str) -> bytes:
@@ -96,16 +82,6 @@ def test_a_compressed_file_that_is_cut_off_is_refused(tmp_path: Path, end: str, 
     assert f"{path}: expected a complete {end} file" in outcome.err
 
 
-@pytest.mark.parametrize("end", [".gz", ".zst"])
-def test_what_is_not_compressed_as_its_name_says_is_refused(tmp_path: Path, end: str) -> None:
-    path = tmp_path / f"a.txt{end}"
-    path.write_bytes(b"plain text, really")
-    outcome = run("count", path)
-    assert outcome.code != 0
-    assert str(path) in outcome.err
-    assert f"{end} file" in outcome.err
-
-
 def test_zst_without_its_package_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -114,7 +90,7 @@ def test_zst_without_its_package_says_what_to_install(
 
     path = tmp_path / "a.zst"
     path.write_bytes(compressed(b"one", ".zst"))
-    monkeypatch.setattr("tokpar.decompression.import_module", missing)
+    monkeypatch.setattr("tokpar.text_files.import_module", missing)
     outcome = run("count", path)
     assert outcome.code != 0
     assert "pip install zstandard" in outcome.err
@@ -123,7 +99,7 @@ def test_zst_without_its_package_says_what_to_install(
 def test_a_bad_byte_is_named_by_its_place_in_the_whole_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(texts, "BLOCK_BYTES", 5)
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", 5)
     data = "añ中𝄞 bc".encode() * 3
     for place in (0, 1, 2, 4, 5, 9, 20):
         wrong = data[:place] + b"\xff" + data[place:]
@@ -131,17 +107,6 @@ def test_a_bad_byte_is_named_by_its_place_in_the_whole_file(
             wrong.decode()
         blocks = [wrong[start : start + 5] for start in range(0, len(wrong), 5)]
         with pytest.raises(tokpar.FileFormatError, match=f"byte {expected.value.start} is"):
-            "".join(texts.decode_blocks(blocks, "name"))
-    assert "".join(texts.decode_blocks([bytes([byte]) for byte in data], "name")) == data.decode()
-
-
-@pytest.mark.parametrize("command", ["plan", "check"])
-def test_a_command_of_one_text_asks_for_the_row(tmp_path: Path, command: str) -> None:
-    path = rows_of(tmp_path / "a.jsonl")
-    assert run(command, path).error == f"{path} has more than one text: choose one with --row N"
-    assert run(command, path, "--row", "2").error == f"--row 2: {path} has no text in that row"
-    empty = tmp_path / "empty.jsonl"
-    empty.write_bytes(b"\n")
-    assert run(command, empty).error == f"{empty}: expected a text, got no row"
-    empty.write_text('{"text": "only"}', encoding="utf-8")
-    assert run(command, empty).code == 0
+            "".join(text_files.decode_blocks(blocks, "name"))
+    single = [bytes([byte]) for byte in data]
+    assert "".join(text_files.decode_blocks(single, "name")) == data.decode()

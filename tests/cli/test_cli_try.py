@@ -12,7 +12,6 @@ import pytest
 import tokpar
 from tests.support.cli_runs import run
 from tests.support.paths import VOCAB
-from tokpar.cli import trial
 
 CL100K_PATTERN = json.loads((VOCAB / "patterns.json").read_text(encoding="utf-8"))["cl100k_part"]
 TEXT = "The quick brown fox, 12345678 times.\r\nNaïve 中文 too. " * 400
@@ -49,25 +48,6 @@ def test_try_compares_the_own_call_with_tokpar(
     assert min(got[f"{name}_seconds"] for name in ("own", "cold", "seen")) > 0
 
 
-def test_try_needs_neither_tokenizer_nor_text() -> None:
-    got = run("try", "--json").json
-    assert got["ok"] is True
-    assert got["text"] == "Python's documentation"
-    assert got["tokenizer"] == "default"
-
-
-def test_try_uses_the_first_part_of_a_text_that_takes_long(
-    text_file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(trial, "FIRST_CHARS", 1000)
-    monkeypatch.setattr(trial, "MOST_SECONDS", 0.0)
-    outcome = run("try", "default", text_file)
-    assert outcome.code == 0
-    assert f"1,000 characters, 0.0011 MB, the first of {len(TEXT):,} characters" in " ".join(
-        outcome.out.split()
-    )
-
-
 @pytest.mark.parametrize("call", ["cold", "seen"])
 @pytest.mark.parametrize("wrong", ["other", "fewer"])
 def test_try_hides_no_id_that_differs(
@@ -94,9 +74,3 @@ def test_try_hides_no_id_that_differs(
     assert outcome.code == 1
     assert "ids DIFFER    from id 17 on" in outcome.out
     assert "ids equal" not in outcome.out
-
-
-def test_try_refuses_texts_without_a_character(tmp_path: Path) -> None:
-    empty = tmp_path / "empty.txt"
-    empty.write_bytes(b"")
-    assert run("try", "default", empty).error == "there is no text to try, only empty files"

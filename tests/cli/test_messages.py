@@ -17,7 +17,6 @@ from tests.conftest import needs_below_one
 from tests.support.cli_runs import run
 from tests.support.paths import VOCAB
 from tests.support.profiles import drawn
-from tests.support.seams import part
 from tokpar.errors import OptionError, UnknownNameError
 from tokpar.registry import ENCODER_OPTIONS, registry
 
@@ -83,16 +82,6 @@ def test_a_misspelt_option_of_as_hf_gets_its_own_options_listed() -> None:
         assert all(f"{name}: " in said for name in (*OWN_OPTIONS, "chunk_chars"))
 
 
-def test_a_misspelt_option_of_an_encoder_gets_the_right_one_named() -> None:
-    rng = random.Random(0)
-    for _ in range(drawn(60)):
-        strategy = rng.choice(["auto", "cut", ("cut", "certified")])
-        option = rng.choice([*ENCODER_OPTIONS, "chunk_chars"])
-        wrong = misspelt(option, rng)
-        with pytest.raises(OptionError, match=f"no option '{wrong}'; did you mean '{option}'?"):
-            tokpar.Encoder("default", strategy=strategy, **{wrong: 1})
-
-
 @pytest.mark.parametrize(
     "door", [tokpar.load, tokpar.Encoder, tokpar.as_tiktoken, partial(tokpar.encode, "a b")]
 )
@@ -110,45 +99,12 @@ def test_an_encoder_or_a_class_in_place_of_a_tokenizer_says_what_to_pass(
 
 
 @needs_below_one
-@pytest.mark.parametrize("wrong", ["x", -1, 2.5, True, [4096], "4096"])
-def test_a_smallest_text_that_is_no_number_of_code_points_is_refused_at_once(wrong: object) -> None:
-    tokenizer = fast()
-    for door in (
-        lambda: tokpar.as_hf(tokenizer, smallest_text=wrong),  # type: ignore[arg-type]
-        lambda: tokpar.patch_transformers(smallest_text=wrong),  # type: ignore[arg-type]
-    ):
-        with pytest.raises(OptionError, match="smallest_text must be an int of at least 0, got "):
-            door()
-
-
-@needs_below_one
 @pytest.mark.parametrize("name", ["gpt2", VOCAB, str(VOCAB / "bert_part.json"), "no/such"])
 def test_as_hf_of_a_name_or_a_path_says_to_load_it_first(name: str | Path) -> None:
     with pytest.raises(OptionError) as refused:
         tokpar.as_hf(name)
     advice = f"load it first, by transformers.AutoTokenizer.from_pretrained({str(name)!r})"
     assert str(refused.value).endswith(advice)
-
-
-def test_sessions_of_two_tokenizers_are_told_apart_by_their_fingerprints() -> None:
-    names = ("deepseek_part", "cl100k_part", "bert_part", "llama_style", "metaspace_unigram")
-    adapters = [tokpar.load(part(name)) for name in names]
-    sessions = [tokpar.Encoder(adapter).session("one two") for adapter in adapters]
-    names = [adapter.name for adapter in adapters]
-    assert len(set(names)) < len(names)
-    for k, mine in enumerate(sessions):
-        for j, other in enumerate(sessions):
-            if k == j:
-                continue
-            for join in (lambda: mine + other, lambda: mine.append(other)):  # noqa: B023
-                with pytest.raises(OptionError) as refused:
-                    join()
-                mine_known, other_known = (
-                    f"{adapters[n].name} (fingerprint {adapters[n].fingerprint[:12]}...)"  # type: ignore[attr-defined]
-                    for n in (k, j)
-                )
-                said = f"a session of {other_known} cannot be appended to a session of {mine_known}"
-                assert said in str(refused.value)
 
 
 def test_a_part_in_place_of_a_strategy_says_how_to_name_a_strategy() -> None:

@@ -4,7 +4,6 @@ It is held to a search that tries each place, to the tokenizers in Python, and t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from unittest.mock import patch
 
@@ -18,8 +17,8 @@ from tests.support.contents_drawn import contents_and_text
 from tests.support.kernel_twins import twin
 from tokpar import kernel_modules
 from tokpar.arrays import has_surrogate
-from tokpar.cuts.added_token_contents import Contents, build_automaton
-from tokpar.pure.added_token_search import AddedTokens
+from tokpar.cuts.added_token_contents import Contents
+from tokpar.files.added_token_search import AddedTokens
 from tokpar.types import AddedToken
 
 WAYS = pytest.mark.parametrize("way", ["none", "plain", "compiled"])
@@ -77,18 +76,6 @@ def test_a_text_is_unfinished_from_the_first_place_where_a_content_may_go_on(
         assert Contents.of(contents).unfinished_start(text, start) == next(wanted, len(text))
 
 
-@WAYS
-def test_a_text_longer_than_a_block_has_all_its_clusters(way: str) -> None:
-    """Also one of more clusters than there is room for at first."""
-    text = "a" * 70_000 + "é<a>" * 3
-    contents = Contents.of(["a", "<a>"])
-    functions = None if way == "none" else twin(way, "_contents")
-    with patch.object(kernel_modules, "CONTENTS", functions):
-        found = contents.clusters(text)
-    single = [[k, k + 1, 1] for k in range(70_000)]
-    assert found.tolist() == [*single, *([70_001 + 4 * k, 70_004 + 4 * k, 0] for k in range(3))]
-
-
 @given(drawn=contents_and_text(), data=st.data())
 def test_matches_are_those_of_the_engine_and_of_the_tokenizers_in_python(
     drawn: tuple[list[str], str], data: st.DataObject
@@ -104,13 +91,3 @@ def test_matches_are_those_of_the_engine_and_of_the_tokenizers_in_python(
     engine = Tokenizer(models.BPE())
     engine.add_special_tokens([NativeToken(c, normalized=False) for c in contents])
     assert matches == engine.encode(text, add_special_tokens=False).tokens
-
-
-def test_nodes_are_few_and_the_table_is_small() -> None:
-    """28,000 contents, as of a codec model: one node for each distinct prefix, 16 bytes each."""
-    contents = sorted(f"<|audio_{k}|>".encode() for k in range(28_000))
-    prefixes = {content[:size] for content in contents for size in range(len(content) + 1)}
-    automaton = build_automaton(contents)
-    assert automaton.table.nbytes == 4 * 256 + 16 * len(prefixes)
-    assert len(automaton.depth) == len(prefixes)
-    assert re.fullmatch(rb"<\|audio_\d+\|>", contents[-1])

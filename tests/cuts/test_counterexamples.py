@@ -62,8 +62,7 @@ def test_the_midpoint_filter_loses_a_byte_of_400_ones() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "left", "right"),
-    [("1" * 40, 25, 13), ("-" * 200, 150, 50), ("ha " * 60, 100, 80)],
+    ("text", "left", "right"), [("1" * 40, 25, 13), ("-" * 200, 150, 50), ("ha " * 60, 100, 80)]
 )
 def test_a_common_run_of_ids_is_no_proof(text: str, left: int, right: int) -> None:
     """Joining at the longest common run of ids gives another text."""
@@ -120,8 +119,7 @@ def test_what_bert_deletes_does_not_separate(separator: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "p"),
-    [("cl100k_part", "a\n \nb", 2), ("o200k_part", "亚洲AVx", 2)],
+    ("name", "text", "p"), [("cl100k_part", "a\n \nb", 2), ("o200k_part", "亚洲AVx", 2)]
 )
 def test_a_common_boundary_without_right_stability_is_no_boundary(
     name: str, text: str, p: int

@@ -18,9 +18,7 @@ ENDLESS = {
     "one accented letter": "é" * N,
     "digits": drawn("0123456789"),
 }
-CUT = {
-    "letters behind words": "some words " * 40 + "x" * N + " and more words" * 40,
-}
+CUT = {"letters behind words": "some words " * 40 + "x" * N + " and more words" * 40}
 
 
 @pytest.mark.ids

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import cases
 from tests.support.drawn_runs import NAMES, adapter_of, any_tokenizer, drawn_text, named
 from tokpar.cuts import finder as finder_module
 from tokpar.cuts.finder import finder_for
@@ -33,7 +34,7 @@ def test_of_drawn_tokenizers(first_block: int, data: st.DataObject, tokenizer: A
         assert_no_cut_is_left_out(tokenizer, drawn_text(data, tokenizer, 100))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", cases(NAMES, NAMES[::3]))
 @given(data=st.data())
 def test_of_real_vocabularies(name: str, data: st.DataObject) -> None:
     tokenizer = named(name)

@@ -298,11 +298,7 @@ def test_a_model_that_drops_characters_is_not_located_by_lengths() -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [
-        {"byte_fallback": False, "unk_token": None},
-        {"dropout": 0.5},
-        {"end_of_word_suffix": "</w>"},
-    ],
+    [{"byte_fallback": False, "unk_token": None}, {"dropout": 0.5}, {"end_of_word_suffix": "</w>"}],
 )
 def test_a_dummy_prefix_model_behind_the_gate_is_serial(change: dict[str, Any]) -> None:
     tokenizer = Tokenizer.from_str(part("llama_style").to_str())

@@ -28,7 +28,6 @@ from tests.support.patterns_of_users import (
     ADDED,
     ATOMS,
     GAPS,
-    IN_TWOS,
     PATTERNS,
     by_hugging_face,
     by_regex,
@@ -169,17 +168,6 @@ def test_a_space_after_an_unknown_character_is_one_of_all_places(file: Path) -> 
     assert 2 in finding.places(text)
 
 
-def test_a_token_that_strips_and_is_not_there_makes_finding_all_places_no_slower() -> None:
-    """At once by arrays, as without it: no place is asked about."""
-    tokenizer = Tokenizer.from_file(str(DATA / "default.json"))
-    tokenizer.add_tokens([NativeToken("<mask>", normalized=False, lstrip=True)])
-    finding = finder_for(facts_of(load(tokenizer)))
-    text = "some words, 12 lines\n  and 'quotes'\n" * 20
-    expected = [p for p in range(1, len(text)) if finding.certify(text, p) is not None]
-    with patch.object(CutFinder, "certify", side_effect=AssertionError):
-        assert finding.places(text).tolist() == expected
-
-
 @pytest.mark.parametrize("kind", ["NFKC", "NFKC, Lowercase", "Replace"])
 def test_a_text_without_pairs_behind_a_normalizer_is_read_by_tables(kind: str) -> None:
     """Words joined by no-break spaces: no part of the text is normalized to find that out."""
@@ -260,17 +248,6 @@ def test_cuts_behind_normalizers_and_beside_added_tokens_are_lossless(
     assert counts["PAIR"] > 0 or (kind, pattern) == ("prefix", GAPS)  # never splits at a space
 
 
-def test_a_text_that_arrives_is_cut_by_pairs() -> None:
-    tokenizer = by_hugging_face((IN_TWOS,), flags={"rstrip": True})
-    source = random.Random(5)
-    for _ in range(drawn(40)):
-        text = AdversarialTexts(((*ATOMS, *ADDED),), most=60).draw(source)
-        size = source.randint(1, 7)
-        parts = [text[i : i + size] for i in range(0, len(text), size)]
-        found = [id_ for ids in tokpar.stream(parts, tokenizer) for id_ in ids.tolist()]
-        assert found == load(tokenizer).encode(text).tolist()
-
-
 # ------------------------------------------------------------------------ what is refused
 
 
@@ -289,13 +266,6 @@ def test_what_cannot_be_decided_is_refused_with_the_reason() -> None:
 
 def refused_facts(pattern: str) -> str | None:
     return finder_for(Facts("regex", "BPE", "regex", (pattern,))).refusal
-
-
-def test_another_engine_cannot_be_asked() -> None:
-    for engine in ("my own", "pcre"):
-        found = finder_for(Facts(engine, "BPE", "regex", ("a+|[^a]",)))
-        assert engine in str(found.refusal)
-    assert finder_for(Facts("regex", "BPE", "regex")).refusal is not None
 
 
 def test_a_panic_of_an_engine_that_is_asked_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,11 +22,11 @@ from tests.decoding.decoders_drawn import BYTES, HALVES, LLAMA, TOKENS, ids_of, 
 from tests.support.small_encodings import small_encoding
 from tests.support.tokenizers_drawn import hf_tokenizers, is_panic, tiktoken_encodings
 from tokpar import Encoder, kernel_modules
+from tokpar.adapter_parts import DecodingParts
 from tokpar.decoding import text_table
 from tokpar.decoding.text_table import LaterTable, TextTable, checked_table, table_of
 from tokpar.errors import ChangedError
-from tokpar.pure.vocabulary import letters_of
-from tokpar.types import DecodingParts
+from tokpar.files.vocabulary import letters_of
 
 pytestmark = [
     pytest.mark.ids,

@@ -205,6 +205,3 @@ def test_the_examples_in_docstrings_run(name: str) -> None:
     result = doctest.testmod(importlib.import_module(name))
     assert result.attempted > 0
     assert result.failed == 0
-
-
-# ------------------------------------------------------------------ the tests find what is planted

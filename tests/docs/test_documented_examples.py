@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from importlib.metadata import Distribution, EntryPoints
+from importlib.metadata import Distribution, EntryPoint, EntryPoints
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ from tests.support.seams import part
 from tests.support.tekken_files import save_tekken
 from tokpar import kernel_modules
 from tokpar.cli import main
+from tokpar.hooks import NEEDED
 from tokpar.registry import Registry
 
 KINDS = {"python", "console"}
@@ -187,13 +188,13 @@ def test_the_examples_of_a_page_run_in_order(
     if page.name == "conformance.md":
         request.getfixturevalue("few_texts")  # tests of the kit look at the parts with all of them
     # a page may register plugins, and those that are installed here may have the same names
-    installed = []
+    installed: list[EntryPoint] = []
     wing = wing_of(page)
-    if wing is not None:
-        plugin = ROOT / "plugins" / f"tokpar-{wing}"
+    needed = () if wing is None else (*NEEDED.get(f"tokpar-{wing}", ()), f"tokpar-{wing}")
+    for plugin in [ROOT / "plugins" / name for name in needed]:
         monkeypatch.syspath_prepend(plugin / "src")
-        monkeypatch.setenv("PYTHONPATH", str(plugin / "src"))
-        installed = [*installed_by((plugin / "pyproject.toml").read_text("utf-8"), tmp_path)]
+        monkeypatch.setenv("PYTHONPATH", str(plugin / "src"), prepend=os.pathsep)
+        installed += installed_by((plugin / "pyproject.toml").read_text("utf-8"), tmp_path)
     monkeypatch.setattr(registry_module, "_registry", [Registry.load(installed)])
     monkeypatch.delenv("TOKPAR_PLUGINS", raising=False)
     for name in ("README.md", "LICENSE"):
@@ -291,36 +292,6 @@ def test_the_plugin_of_the_tutorial_works_from_a_shell(tmp_path: Path) -> None:
         )
         assert done.returncode == 0, done.stderr
         assert expected in done.stdout
-
-
-INSTALLED = re.compile(
-    r"^    (?:.*&& )?pip install ([^\n&#]*)|`pip install ([^`&#]*)", re.MULTILINE
-)
-FOLDERS = {".": ROOT} | {f"./plugins/{path.name}": path for path in ROOT.glob("plugins/tokpar-*")}
-
-
-@pytest.mark.parametrize(
-    "page",
-    sorted({*PAGES, *ROOT.glob("plugins/**/README.md")}),
-    ids=lambda page: str(page.relative_to(ROOT)),
-)
-def test_an_install_line_brings_each_package_of_this_project_that_it_needs(page: Path) -> None:
-    """No package index has one of them, so the line names the folders of a copy of the
-    repository."""
-    for block, inline in INSTALLED.findall(BLOCK.sub("", page.read_text(encoding="utf-8"))):
-        words = [re.sub(r"\[.*\]$", "", word) for word in shlex.split(block or inline)]
-        if block:
-            assert not [word for word in words if word.startswith("tokpar")], block
-        folders = [FOLDERS[word] for word in words if word in FOLDERS]
-        projects = [
-            tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
-            for folder in folders
-        ]
-        brought = {project["name"] for project in projects}
-        for project in projects:
-            needed = [re.match(r"[\w-]+", each) for each in project["dependencies"]]
-            own = {each[0] for each in needed if each and each[0].startswith("tokpar")}
-            assert own <= brought, block or inline
 
 
 def test_the_readme_has_exactly_two_command_lines_to_copy() -> None:

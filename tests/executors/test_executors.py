@@ -22,10 +22,10 @@ from tests.support.paths import ROOT
 from tokpar.arrays import IdArray
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.native import NativeExecutor
-from tokpar.executors.processes import KEPT_TOKENIZERS, ProcessExecutor
+from tokpar.executors.processes import ProcessExecutor
 from tokpar.executors.threads import ThreadExecutor
 from tokpar.interfaces import Executor
-from tokpar.types import EngineTraits, Piece, Rows
+from tokpar.types import Piece, Rows
 
 
 class EncodeOnly:
@@ -35,16 +35,6 @@ class EncodeOnly:
 
     def encode(self, text: str) -> IdArray:
         return np.array([len(text)], dtype=np.uint32)
-
-
-class BatchOnly(EncodeOnly):
-    """Its batch call tells spans; it has no `locate`."""
-
-    name = "batch only"
-
-    def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
-        located = np.array([[0, 1]], dtype=np.int64) if spans else None
-        return Rows.of_pieces([Piece(self.encode(text), located) for text in texts])
 
 
 class Unbuildable(EncodeOnly):
@@ -69,20 +59,6 @@ class Talkative(Words):
     def encode(self, text: str) -> IdArray:
         print("hello from the engine", flush=True)
         return super().encode(text)
-
-
-class Named:
-    """Different tokenizers with specs of their own."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self.name = f"number {number}"
-
-    def encode(self, text: str) -> IdArray:
-        return np.array([self.number], dtype=np.uint32)
-
-    def spec(self) -> tuple[Callable[..., Any], Mapping[str, Any]]:
-        return Named, {"number": self.number}
 
 
 def _refuse(why: str) -> None:
@@ -146,12 +122,6 @@ def test_the_first_error_names_its_row_and_leaves_the_pool_intact(
     assert len(mapped(executor, TEXT, chunks, Words(), False)) == len(chunks)
 
 
-@pytest.mark.parametrize("name", ["serial", "threads"])
-def test_spans_come_from_the_batch_call_where_there_is_no_locate(name: str) -> None:
-    pieces = mapped(MAKERS[name](), "abc", cut("abc", 2), BatchOnly(), True)
-    assert [piece.spans is not None for piece in pieces] == [True, True]
-
-
 class Miscounting(Words):
     """A batch call that loses a text whenever it is given more than one."""
 
@@ -165,41 +135,11 @@ def test_a_batch_call_that_loses_texts_is_refused() -> None:
         mapped(NativeExecutor(os.cpu_count()), "a b c d", chunks, Miscounting(), False)
 
 
-def test_no_more_than_two_waves_are_in_the_engine_at_a_time() -> None:
-    lock, now, most = threading.Lock(), 0, 0
-
-    class Counting(Words):
-        traits = EngineTraits(returns_objects=True)
-
-        def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
-            nonlocal now, most
-            with lock:
-                now, most = now + sum(map(len, texts)), max(most, now + sum(map(len, texts)))
-            pieces = super().encode_many(texts, spans)
-            with lock:
-                now -= sum(map(len, texts))
-            return pieces
-
-    text = "abcdefg " * 500_000
-    mapped(NativeExecutor(os.cpu_count()), text, cut(text, 8000), Counting(), False)
-    assert 0 < most <= len(text) // 2 + 2 * 8000
-
-
 @pytest.mark.parametrize("wrong", [0, -1, True, "2", 1.5])
 @pytest.mark.parametrize("kind", [ThreadExecutor, NativeExecutor, ProcessExecutor])
 def test_workers_must_be_an_int_of_at_least_one(kind: Callable[[Any], Any], wrong: object) -> None:
     with pytest.raises(OptionError, match="workers must be"):
         kind(wrong)
-
-
-def test_closing_leaves_no_processes() -> None:
-    with ProcessExecutor(2) as executor:
-        mapped(executor, TEXT, cut(TEXT, 5000), Words(), False)
-        crew = executor._crew()
-        running = [worker._process for worker in crew.all]
-        assert running
-        assert all(process.poll() is None for process in running)
-    assert all(process.returncode == 0 for process in running)
 
 
 def closed_all_the_time(close: Callable[[], None], use: Callable[[], None]) -> list[BaseException]:
@@ -260,13 +200,6 @@ def test_a_worker_killed_while_idle_is_an_engine_error_once(processes: ProcessEx
 
 def test_what_an_engine_prints_does_not_get_between_the_replies(processes: ProcessExecutor) -> None:
     assert len(mapped(processes, "a b", cut("a b", 1), Talkative(), False)) == 3
-
-
-def test_tokenizers_are_built_again_after_a_worker_forgot_them(processes: ProcessExecutor) -> None:
-    many = [Named(number) for number in range(2 * KEPT_TOKENIZERS)]
-    for tokenizer in [*many, *many, *reversed(many)]:
-        pieces = mapped(processes, "ab", cut("ab", 1), tokenizer, False)
-        assert [piece.ids.tolist() for piece in pieces] == [[tokenizer.number]] * 2
 
 
 @pytest.mark.parametrize(
@@ -335,23 +268,6 @@ UNGUARDED = """
 def test_a_script_needs_no_guard_and_no_close(tmp_path: Path) -> None:
     done = run_script(tmp_path, UNGUARDED)
     assert (done.stdout, done.stderr) == (f"{len(cut(TEXT, 2000))}\n", "")
-
-
-MAIN_SPEC = """
-    from tests.support import executed
-    from tokpar.executors.processes import ProcessExecutor
-    class Here(executed.Words):
-        pass
-    try:
-        ProcessExecutor(2).map(["a", "b"], Here(), False)
-    except ValueError as error:
-        print(error)
-"""
-
-
-def test_a_spec_of_the_main_script_is_refused_with_what_to_do(tmp_path: Path) -> None:
-    done = run_script(tmp_path, MAIN_SPEC)
-    assert "move it to a module they can import" in done.stdout
 
 
 INTERRUPTED = """

@@ -88,14 +88,6 @@ def test_whoever_asks_for_shared_work_does_some_of_it() -> None:
     assert len(threads) == 2
 
 
-def test_nobody_waits_for_threads_that_are_busy_elsewhere() -> None:
-    free = threading.Event()
-    busy = [submit(lambda: free.wait(60)) for _ in range(2)]
-    assert share(abs, range(-9, 0), 2) == list(range(9, 0, -1))
-    assert not any(each.done() for each in busy)
-    free.set()
-
-
 def test_a_thread_of_the_pool_shares_with_nobody() -> None:
     """While the other thread of the pool has nothing to do."""
 
@@ -112,21 +104,6 @@ def test_a_thread_of_the_pool_shares_with_nobody() -> None:
     assert mine.name.startswith("tokpar")
     assert threads == {mine}
     assert len(share(job, range(4), 4)) == 4
-
-
-def test_all_callers_together_have_the_threads_of_one_pool() -> None:
-    names: set[str] = set()
-
-    def job(_: int) -> None:
-        names.add(threading.current_thread().name)
-        time.sleep(0.001)
-
-    callers = [threading.Thread(target=share, args=(job, range(20), 8)) for _ in range(4)]
-    for caller in callers:
-        caller.start()
-    for caller in callers:
-        caller.join(60)
-    assert len([name for name in names if name.startswith("tokpar")]) <= 2
 
 
 def test_a_job_in_the_background_is_done_once_whoever_waits() -> None:

@@ -19,9 +19,8 @@ from tokenizers import (
 
 from tests.conftest import cases
 from tests.recipes.shipped import SPELLINGS
-from tests.support.paths import VOCAB
 from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths
-from tokpar.pure.vocabulary import GPT2_PATTERN, byte_alphabet
+from tokpar.files.vocabulary import byte_alphabet
 from tokpar.types import Facts
 
 BERT = {"clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": True}
@@ -76,14 +75,6 @@ def with_splits(*stages: Any) -> Any:
 
 
 # --- regex families
-
-
-def test_byte_level_is_the_gpt2_family() -> None:
-    found = facts(bpe(), byte_level())
-    assert (found.unprovable, found.engine, found.model) == (None, "oniguruma", "BPE")
-    assert (found.scheme, found.patterns) == ("regex", (GPT2_PATTERN,))
-    assert (found.byte_level, found.tiles, found.prefix_space) == (True, True, False)
-    assert found.normalizers == ()
 
 
 def test_a_prefix_space_is_told_and_does_not_tile() -> None:
@@ -204,20 +195,6 @@ def test_metaspace_without_split_or_with_another_sign_goes_by_its_stages() -> No
     assert (other.scheme, other.unprovable) == ("spaces", None)
 
 
-def test_old_files_without_the_newer_fields_are_read() -> None:
-    config: dict[str, Any] = {
-        "added_tokens": [{"id": 0, "content": "<unk>", "special": True}],
-        "normalizer": None,
-        "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "add_prefix_space": True},
-        "model": {"unk_id": 0, "vocab": [["<unk>", 0.0], ["a", -1.0]]},
-    }
-    found = facts_from_json(config)
-    assert (found.model, found.scheme, found.unprovable) == ("Unigram", "metaspace", None)
-    assert [(t.content, t.normalized) for t in found.added_tokens] == [("<unk>", False)]
-    config["model"] = {"vocab": {"a": 0}, "merges": []}
-    assert facts_from_json(config).model == "BPE"
-
-
 # --- dummy prefix, no pre-tokenizer
 
 BYTES = {f"<0x{byte:02X}>": byte for byte in range(256)}
@@ -280,15 +257,6 @@ def test_a_dummy_prefix_moves_tokens_that_are_matched_normalized() -> None:
     assert "'<s>' is matched with the dummy prefix in front" in str(moved.unprovable)
 
 
-def test_special_tokens_hide_others_behind_a_dummy_prefix_too() -> None:
-    added = (AddedToken("ab", special=True, normalized=False), AddedToken("bc", normalized=False))
-    normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
-    model = bpe(LLAMA, byte_fallback=True)
-    assert facts(model, None, normalizer, added).unprovable is None
-    hidden = facts(model, None, normalizer, added, encode_special_tokens=True)
-    assert "overlap" in str(hidden.unprovable)
-
-
 def test_a_dummy_prefix_before_another_model_is_unprovable() -> None:
     normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
     assert "only a BPE parts a text" in str(facts(unigram(), None, normalizer).unprovable)
@@ -332,21 +300,6 @@ def test_models_that_are_random_or_score_whole_texts_are_unprovable() -> None:
 
 
 @pytest.mark.parametrize(
-    "normalizer",
-    [
-        normalizers.Lowercase(), normalizers.NFC(), normalizers.NFD(), normalizers.NFKC(),
-        normalizers.NFKD(), normalizers.StripAccents(), normalizers.BertNormalizer(),
-        normalizers.Strip(), normalizers.Replace("ab", "c"),
-    ],
-)  # fmt: skip
-def test_these_normalizers_are_passed_on(normalizer: Any) -> None:
-    found = facts(bpe(), byte_level(), normalizer)
-    assert found.unprovable is None
-    assert [stage.kind for stage in found.normalizers] == [type(normalizer).__name__]
-    assert not found.tiles
-
-
-@pytest.mark.parametrize(
     ("normalizer", "reason"),
     [
         (normalizers.Prepend("▁"), "the normalizer Prepend"),
@@ -361,26 +314,6 @@ def test_these_normalizers_are_unprovable(normalizer: Any, reason: str) -> None:
 
 
 # --- added tokens, lengths
-
-
-def test_added_tokens_keep_every_flag() -> None:
-    names = ("lstrip", "rstrip", "single_word", "normalized", "special")
-    tokens = [AddedToken("<plain>", normalized=False)]
-    tokens += [
-        AddedToken(f"<{name}>", **{"normalized": False, name: True})  # type: ignore[arg-type]
-        for name in names
-    ]
-    found = {t.content: t for t in facts(bpe(), byte_level(), added=tuple(tokens)).added_tokens}
-    assert not any(getattr(found["<plain>"], name) for name in names)
-    for name in names:
-        assert [n for n in names if getattr(found[f"<{name}>"], n)] == [name]
-    assert found["<plain>"].id == 257
-
-
-@pytest.mark.parametrize("flag", ["lstrip", "rstrip"])
-def test_a_stripping_added_token_does_not_tile(flag: str) -> None:
-    token = AddedToken("<x>", normalized=False, **{flag: True})  # type: ignore[arg-type]
-    assert not facts(bpe(), byte_level(), added=(token,)).tiles
 
 
 def test_a_missing_byte_does_not_tile() -> None:
@@ -440,18 +373,3 @@ def test_lengths_count_bytes_of_text() -> None:
 
 
 # --- files
-
-
-@pytest.mark.parametrize(
-    ("name", "scheme", "tiles"),
-    [
-        ("bert_part", "bert", False),
-        ("deepseek_part", "regex", True),
-        ("llama_style", "dummy", False),
-        ("metaspace_unigram", "metaspace", False),
-    ],
-)
-def test_part_vocabularies_are_provable(name: str, scheme: str, tiles: bool) -> None:
-    found = facts_from_json(json.loads((VOCAB / f"{name}.json").read_text("utf-8")))
-    assert found.unprovable is None
-    assert (found.scheme, found.tiles) == (scheme, tiles)

@@ -16,14 +16,7 @@ import tokpar
 from tests.conftest import drawn
 from tests.support.charsmaps import charsmap
 from tests.support.seams import assert_lossless, finder, refused, wrong_in_fact
-from tests.support.stages_drawn import (
-    BEHAVIORS,
-    GPT2,
-    TEXTS,
-    byte_bpe,
-    drawn_tokenizer,
-    shaped,
-)
+from tests.support.stages_drawn import BEHAVIORS, GPT2, TEXTS, byte_bpe, drawn_tokenizer, shaped
 from tests.support.stages_shaped import (
     MARKS,
     RUNS,
@@ -223,11 +216,7 @@ def split(pattern: Any, behavior: str, invert: bool = False) -> Any:
             id="runs of spaces",
         ),
         pytest.param(
-            shaped(
-                byte_bpe([]),
-                [normalizers.StripAccents(), RUNS],
-                [pre_tokenizers.Metaspace()],
-            ),
+            shaped(byte_bpe([]), [normalizers.StripAccents(), RUNS], [pre_tokenizers.Metaspace()]),
             "a \u0301 b",
             3,
             id="a character that vanishes",

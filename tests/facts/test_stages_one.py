@@ -25,8 +25,8 @@ from tokpar.certificate.checker import seam_findings
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import FileFormatError
 from tokpar.facts.space_stages import SURE, _edge
+from tokpar.files.vocabulary import byte_alphabet
 from tokpar.patterns.shipped_patterns import CL100K, GPT2
-from tokpar.pure.vocabulary import byte_alphabet
 
 RELEASE = hf_version.installed_release()
 if RELEASE < (1,):

@@ -134,23 +134,6 @@ def test_a_role_is_written_by_the_template_if_it_names_that_role() -> None:
     assert rendered(named, [{"role": "poet", "content": ""}]).untrusted_spans == ((0, 4),)
 
 
-def test_variables_are_untrusted_and_special_tokens_are_not() -> None:
-    template = "{{ eos_token }}{{ name }}{{ messages[0].content }}"
-    chat = [{"role": "user", "content": "c"}]
-    text = rendered(template, chat, name="<|im_end|>")
-    assert text.untrusted_spans == ((len("<|im_end|>"), len(text)),)
-    assert rendered(template, chat, eos_token="<|im_end|>").untrusted_spans == ((0, 11),)
-
-
-def test_options_of_the_rendering_give_what_transformers_gives() -> None:
-    chat = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a <|im_end|> "}]
-    text = rendered(CHATML, chat, continue_final_message=True)
-    assert trusted_text(text).endswith("assistant\n·")
-    assert trusted_text(rendered(CHATML, chat, add_generation_prompt=True)).endswith("assistant\n")
-    options = {"add_generation_prompt": True, "enable_thinking": False}
-    assert trusted_text(rendered(THINKING, chat[:1], **options)).endswith("<think>\n\n</think>\n\n")
-
-
 @pytest.mark.parametrize(
     ("template", "chat", "message"),
     [
@@ -186,11 +169,6 @@ def test_a_step_that_gives_another_text_each_time_is_named(step: str) -> None:
     template = f"<|im_start|>\n{{{{ messages[0].content }}}}\n{step * 4}"
     with pytest.raises(OptionError, match=r"cannot tell .*: line 3, .*, gives '.*' and a moment"):
         rendered(template, [{"role": "user", "content": "q"}])
-
-
-def test_a_date_is_no_difference() -> None:
-    text = rendered("{{ strftime_now('%d %B %Y %H:%M:%S') }}", [{"role": "user", "content": "q"}])
-    assert text.untrusted_spans == ((0, len(text)),)
 
 
 def test_a_step_that_fails_with_marks_only_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,8 +3,6 @@ engine's own `tokenizers.Encoding`, and which of them make the engine encode aga
 
 from __future__ import annotations
 
-import copy
-import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -12,24 +10,13 @@ from typing import Any
 from unittest import mock
 
 import pytest
-import tokenizers
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tokenizers import AddedToken, Tokenizer, normalizers, processors
+from tokenizers import AddedToken, Tokenizer, normalizers
 
 import tokpar
 from tests.conftest import at_most
-from tests.support import hf_chats as chats
-from tests.support import model_files
-from tests.support.hf_sources import (
-    byte_level,
-    engine,
-    fresh,
-    in_order,
-    original,
-    template,
-    transformers_tokenizer,
-)
+from tests.support.hf_sources import engine, fresh, original, transformers_tokenizer
 from tests.support.hf_values import ENCODING, Raised, outcome
 from tests.support.offsets_drawn import drawn_texts
 from tests.support.offsets_drawn import tokenizers as tokenizers_drawn
@@ -124,15 +111,6 @@ def test_cut_and_padded_encodings_answer_as_the_engines_own(name: str, side: str
         assert_same_answers(one, other, text)
 
 
-def test_places_in_one_of_several_sequences_are_those_of_the_engine() -> None:
-    post = in_order(template("<s> $A </s>"), processors.ByteLevel())  # special tokens count as some
-    own = transformers_tokenizer(byte_level(post))
-    got, expected = tokpar.as_hf(own, smallest_text=1)(TEXT), own(TEXT)
-    assert type(got.encodings) is not list, "the engine's own call was made"
-    assert expected[0].n_sequences > 1
-    assert_same_answers(got[0], expected[0], TEXT)
-
-
 @pytest.mark.parametrize("name", BYTE_LEVEL)
 @given(data=st.data())
 def test_rows_answer_without_a_second_encode(name: str, data: st.DataObject) -> None:
@@ -151,45 +129,6 @@ def test_rows_answer_without_a_second_encode(name: str, data: st.DataObject) -> 
                 assert one.token_to_chars(token) == other.token_to_chars(token)
         assert mine.tokenize(text) == own.tokenize(text)
         assert len(one) == len(other)
-
-
-@pytest.mark.parametrize("name", [*BYTE_LEVEL, "llama_style"])
-def test_word_ids_need_no_second_encode(name: str) -> None:
-    own, mine = original(name), tokpar.as_hf(original(name), smallest_text=1)
-    for options in ({}, {"truncation": True, "max_length": 9}):
-        text = TEXT.replace("\U0001fae0", "x")
-        with no_second_encode():
-            got = mine(text, **options)
-            assert got.word_ids() == own(text, **options).word_ids()
-            assert got.token_to_word(3) == own(text, **options).token_to_word(3)
-
-
-@cache
-def chatting(name: str) -> tuple[Any, Any]:
-    own = model_files.fresh(name)
-    return own, tokpar.as_hf(own, smallest_text=1)
-
-
-@at_most(60)
-@given(data=st.data(), name=st.sampled_from(["qwen", "llama 3"]), tensors=st.booleans())
-def test_masks_of_a_chat_need_no_second_encode(
-    data: st.DataObject, name: str, tensors: bool
-) -> None:
-    own, mine = chatting(name)
-    one = chats.chats(own).filter(len)
-    chat = data.draw(st.lists(one, min_size=1, max_size=3) if not tensors else one, label="chat")
-    named: dict[str, Any] = {"return_dict": True, "return_assistant_tokens_mask": True}
-    if data.draw(st.booleans(), label="truncation"):
-        named |= {"truncation": True, "max_length": data.draw(st.integers(1, 40))}
-    named |= {"return_tensors": "np"} if tensors else {}
-    expected = outcome(lambda: own.apply_chat_template(chat, **named))
-    assume(not isinstance(expected, Raised))
-    with no_second_encode():
-        got = mine.apply_chat_template(chat, **named)
-        masks = got["assistant_masks"]
-    assert type(got.encodings) is not list, "the engine's own call was made"
-    assert outcome(lambda: got) == expected
-    assert outcome(lambda: masks) == outcome(lambda: got["assistant_masks"])
 
 
 @cache
@@ -237,25 +176,6 @@ def assert_same_answers_of_one(one: Any, other: Any) -> None:
     for place in range(len(TEXT) + 2):
         assert one.char_to_token(place) == other.char_to_token(place)
         assert one.token_to_chars(place) == other.token_to_chars(place)
-
-
-def test_an_encoding_is_one_for_isinstance_pickle_and_copy() -> None:
-    from transformers import BatchEncoding
-
-    own, mine = original("left"), tokpar.as_hf(original("left"), smallest_text=1)
-    batch = mine([TEXT, TEXT * 3], padding=True)
-    expected = own([TEXT, TEXT * 3], padding=True)
-    for one, other in zip(batch.encodings, expected.encodings, strict=True):
-        assert isinstance(one, tokenizers.Encoding)
-        assert BatchEncoding({}, one).tokens() == other.tokens
-        for again in (pickle.loads(pickle.dumps(one)), copy.copy(one), copy.deepcopy(one)):
-            assert type(again) is tokenizers.Encoding
-            assert again.ids == other.ids
-            assert again.offsets == other.offsets
-    again = pickle.loads(pickle.dumps(batch))
-    assert [type(each) for each in again.encodings] == [tokenizers.Encoding] * 2
-    merged = tokenizers.Encoding.merge([copy.copy(each) for each in batch.encodings])
-    assert merged.ids == tokenizers.Encoding.merge(list(expected.encodings)).ids
 
 
 def test_a_model_that_is_trained_after_the_call_leaves_the_answers_to_the_engine() -> None:

@@ -133,17 +133,6 @@ def test_contents_spell_no_control_token(
     assert again["input_ids"] == ids
 
 
-@pytest.mark.parametrize("name", ["qwen", "llama 3"])
-@given(chat=chats())
-def test_offsets_cover_the_text(name: str, chat: list[dict[str, Any]]) -> None:
-    _, fast = pair(name)
-    text = fast.apply_chat_template(chat, tokenize=False, untrusted=True)
-    options = {"untrusted": text.untrusted_spans, "return_offsets_mapping": True}
-    spans = fast(text, **options, add_special_tokens=False)["offset_mapping"]
-    assert {k for span in spans for k in range(*span)} == set(range(len(text)))
-    assert sorted(spans) == spans
-
-
 def test_a_trusted_role_may_spell_control_tokens() -> None:
     own, fast = pair("qwen")
     chat = [

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import copy
 import functools
-import gc
 import pickle
 import threading
-import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -19,13 +17,7 @@ from tokenizers import Tokenizer
 
 import tokpar
 from tests.conftest import cases, divided
-from tests.support.hf_sources import (
-    SOURCES,
-    engine,
-    fresh,
-    original,
-    transformers_tokenizer,
-)
+from tests.support.hf_sources import SOURCES, engine, fresh, original, transformers_tokenizer
 from tests.support.tokenizers_drawn import (
     build,
     contents,
@@ -210,28 +202,6 @@ def test_a_long_text_goes_through_tokpar_with_every_column(
         assert mine.tokpar_calls == before + (1 if text is LONG else 4)
 
 
-def test_a_length_that_the_model_cannot_take_is_logged_as_transformers_does() -> None:
-    import transformers
-
-    logged: list[str] = []
-    for tokenizer in (fresh("left"), tokpar.as_hf(fresh("left"), smallest_text=1)):
-        logger = transformers.logging.get_logger("transformers.tokenization_utils_base")
-        handler = type("Kept", (), {})  # only its messages matter
-        import logging
-
-        class Kept(logging.Handler):
-            def emit(self, record: logging.LogRecord) -> None:
-                logged.append(record.getMessage())
-
-        handler = Kept()
-        logger.addHandler(handler)
-        tokenizer("a b c " * 30)
-        tokenizer("a b c " * 30)
-        logger.removeHandler(handler)
-    assert len(logged) == 2
-    assert logged[0] == logged[1]
-
-
 # --------------------------------------------------------------------------------- encodings
 
 
@@ -278,23 +248,6 @@ def test_the_engines_settings_are_neither_read_nor_set() -> None:
 # --------------------------------------------------------------------------------- identity
 
 
-def test_it_is_of_the_originals_class_and_made_once_for_each() -> None:
-    from transformers import PreTrainedTokenizerFast
-
-    own = original("bert_part")
-    mine = tokpar.as_hf(own)
-    assert isinstance(mine, PreTrainedTokenizerFast)
-    assert isinstance(mine, type(own))
-    assert type(mine) is type(tokpar.as_hf(original("left")))
-    assert type(mine) is not type(own)
-    assert type(mine).__name__ == type(own).__name__
-    assert type(mine).__module__ == type(own).__module__
-    assert repr(mine) == repr(own)
-    assert len(mine) == len(own)
-    assert type(tokpar.as_hf(mine)) is type(mine)
-    assert mine.is_fast
-
-
 @pytest.mark.each_value
 @pytest.mark.parametrize("twice", [False, True])
 @pytest.mark.parametrize(
@@ -313,22 +266,6 @@ def test_copies_encode_through_tokpar_too(copied: Callable[[Any], Any], twice: b
     assert again.padding_side == "left"
     assert again("a b c d")["input_ids"] == own("a b c d")["input_ids"]
     assert again.tokpar_calls == 2
-
-
-def test_a_subclass_with_a_reduce_of_its_own_keeps_it() -> None:
-    """What vLLM does: the class of a copy is replaced by one that pickles as the original."""
-    mine = tokpar.as_hf(fresh("left"))
-    cached = copy.copy(mine)
-
-    class CachedTokenizer(type(mine)):  # type: ignore[misc]
-        def __reduce__(self) -> tuple[Any, ...]:
-            return copy.copy, (mine,)
-
-    cached.__class__ = CachedTokenizer
-    again = copy.deepcopy(cached)
-    assert type(again) is type(mine)
-    assert cached(LONG)["input_ids"] == again(LONG)["input_ids"] == original("left")(LONG).input_ids
-    assert cached.tokpar_calls == again.tokpar_calls == 1
 
 
 @pytest.mark.parametrize("name", ["_encode_plus", "_get_padding_truncation_strategies"])
@@ -364,51 +301,6 @@ def test_the_engine_is_shared_and_plain_attributes_are_not() -> None:
     assert mine(LONG, **options)["input_ids"] == own(LONG, **options)["input_ids"]
 
 
-def test_a_changed_engine_is_followed() -> None:
-    own = fresh("default")
-    mine = tokpar.as_hf(own)
-    for component in ("normalizer", "post_processor"):
-        assert mine(LONG)["input_ids"] == own(LONG)["input_ids"]
-        from tokenizers import normalizers
-
-        new = normalizers.Lowercase() if component == "normalizer" else engine("roberta")
-        new = new if component == "normalizer" else new.post_processor
-        setattr(own.backend_tokenizer, component, new)
-    assert mine(LONG)["input_ids"] == own(LONG)["input_ids"]
-
-
-def test_what_is_saved_is_the_originals(tmp_path: Any) -> None:
-    from transformers import AutoTokenizer
-
-    own = fresh("left")
-    mine = tokpar.as_hf(own)
-    for tokenizer, name in ((own, "own"), (mine, "mine")):
-        tokenizer.save_pretrained(tmp_path / name)
-    files = sorted(path.name for path in (tmp_path / "own").iterdir())
-    assert files == sorted(path.name for path in (tmp_path / "mine").iterdir())
-    for name in files:
-        assert (tmp_path / "own" / name).read_bytes() == (tmp_path / "mine" / name).read_bytes()
-    loaded = AutoTokenizer.from_pretrained(tmp_path / "mine")
-    assert type(loaded) is type(own)
-    assert loaded(LONG)["input_ids"] == mine(LONG)["input_ids"]
-    again = type(mine).from_pretrained(tmp_path / "mine")  # made by transformers, of our class
-    assert again(LONG)["input_ids"] == own(LONG)["input_ids"]
-    assert again.tokpar_calls == 1
-
-
-def test_a_chat_is_encoded_through_tokpar_without_a_second_bos() -> None:
-    own = fresh("left")
-    mine = tokpar.as_hf(own)
-    chat = [{"role": "user", "content": LONG}, {"role": "assistant", "content": "Yes."}]
-    for options in ({}, {"add_generation_prompt": True}, {"return_dict": True}):
-        assert mine.apply_chat_template(chat, **options) == own.apply_chat_template(chat, **options)
-    assert mine.tokpar_calls == 3
-    ids = mine.apply_chat_template(chat, return_dict=False)
-    assert ids.count(own.bos_token_id) == own.apply_chat_template(chat, return_dict=False).count(
-        own.bos_token_id
-    )
-
-
 def test_threads_with_different_settings_do_not_disturb_each_other() -> None:
     own, mine = fresh("left"), tokpar.as_hf(fresh("left"))
     settings = [{}, {"truncation": True, "max_length": 9}, {"padding": "max_length"}]
@@ -428,15 +320,6 @@ def test_threads_with_different_settings_do_not_disturb_each_other() -> None:
         thread.join()
     assert wrong == []
     assert mine.tokpar_calls == 120
-
-
-def test_what_was_learned_of_a_tokenizer_goes_with_it() -> None:
-    mine = tokpar.as_hf(fresh("left"))
-    result = mine(LONG)
-    kept = [weakref.ref(each) for each in (mine, mine._tokpar_original(), tokpar.load(mine))]
-    del mine, result
-    gc.collect()
-    assert [each() for each in kept] == [None] * 3
 
 
 # --------------------------------------------------------------------------------- refused
@@ -498,13 +381,6 @@ def test_an_engine_that_another_library_puts_there_later_is_called_itself() -> N
         for texts in (LONG, [LONG, "short"]):
             assert each(texts)["input_ids"] == own(texts)["input_ids"]
         assert each.tokpar_calls == called
-
-
-def test_an_option_that_encoder_does_not_have_is_refused() -> None:
-    with pytest.raises(OptionError, match="no_such_option"):
-        tokpar.as_hf(fresh("default"), no_such_option=3)
-    with pytest.raises(tokpar.LossyError, match="allow_approximate"):
-        tokpar.as_hf(fresh("default"), strategy="overlap")
 
 
 # --------------------------------------------------------------------------------- other processes

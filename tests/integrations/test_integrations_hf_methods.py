@@ -9,9 +9,7 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
-import pickle
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -189,19 +187,6 @@ def test_signatures_are_those_of_the_original(name: str) -> None:
             assert getattr(view, method).__doc__ == value.__doc__
 
 
-@pytest.mark.each_value
-@pytest.mark.parametrize("name", SMALL)
-@pytest.mark.parametrize(
-    "copied",
-    [copy.copy, copy.deepcopy, lambda tokenizer: pickle.loads(pickle.dumps(tokenizer))],
-    ids=["copy", "deepcopy", "pickle"],
-)
-def test_copies_are_those_of_the_original(name: str, copied: Callable[[Any], Any]) -> None:
-    own, view, _ = pair(name)
-    expected = plain(copied(own))
-    assert plain(copied(view)) == expected == plain(copied(copied(view)))
-
-
 @pytest.mark.parametrize("name", SMALL)
 @at_most(drawn(25))
 @given(data=st.data())
@@ -218,18 +203,6 @@ def test_a_changed_tokenizer_does_what_the_changed_original_does(
         got, expected = answers(asked, data.draw(CALLED[asked](unchanged)), mine, own)
         assert got == expected
         assert plain(mine) == plain(own)
-
-
-@pytest.mark.each_value
-@pytest.mark.parametrize("method", ["__call__", "encode"])
-@pytest.mark.parametrize("wrong", [None, 1, "yes"])
-def test_what_is_no_bool_is_refused_as_the_original_refuses_it(method: str, wrong: Any) -> None:
-    for name in ("add_special_tokens", "split_special_tokens"):
-        for splits in (False, True):
-            own, mine = fresh("bert"), tokpar.as_hf(fresh("bert"), smallest_text=1)
-            own.split_special_tokens = mine.split_special_tokens = splits
-            got, expected = answers(method, Call(("the [SEP] man",), {name: wrong}), mine, own)
-            assert got == expected
 
 
 # --------------------------------------------------------------------------------- by themselves

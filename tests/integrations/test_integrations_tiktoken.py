@@ -22,12 +22,11 @@ from hypothesis import strategies as st
 
 import tokpar
 from tests.conftest import divided
-from tests.support.paths import ROOT, VOCAB
+from tests.support.paths import ROOT
 from tests.support.texts import texts
 from tests.support.tiktoken_views import LONG, again, encoding
 from tests.support.tokenizers_drawn import contents
 from tokpar import EngineError, OptionError
-from tokpar.adapters.tiktoken import TiktokenTokenizer
 from tokpar.integrations.tiktoken_subclass import TokparEncoding
 
 pytestmark = pytest.mark.compiled_at_once
@@ -238,15 +237,6 @@ def test_it_is_an_instance_of_the_class_of_the_original() -> None:
     assert type(views("cl100k_part")[0]).__name__ == "Encoding"
 
 
-def test_an_attribute_set_on_the_original_is_set_on_both() -> None:
-    own = again(encoding("cl100k_part"))
-    view = tokpar.as_tiktoken(own, smallest_text=1)
-    own.name = "renamed"
-    assert view.name == "renamed"
-    assert repr(view) == "<Encoding 'renamed'>"
-    assert "_tokpar" not in vars(own)
-
-
 def test_copies_and_pickles_are_such_objects_again() -> None:
     own = again(encoding("cl100k_part"))
     cutting = tokpar.as_tiktoken(own, strategy="cut", chunk_chars=5, executor="serial")
@@ -259,43 +249,6 @@ def test_copies_and_pickles_are_such_objects_again() -> None:
             assert twin.tokpar_calls == (1 if view is not cutting else 2)
         assert vars(copy.copy(view)._tokpar_original()) is vars(own)
     assert "__reduce_ex__" not in {n for cls in type(cutting).__mro__[:-1] for n in vars(cls)}
-
-
-def test_a_registered_encoding_is_pickled_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    own = again(encoding("cl100k_part"), name="registered")
-    monkeypatch.setitem(tiktoken.registry.ENCODINGS, "registered", own)
-    view = tokpar.as_tiktoken(own)
-    data = pickle.dumps(view)
-    assert len(data) < 1000
-    for twin in (pickle.loads(data), copy.deepcopy(view)):
-        assert twin._tokpar_original() is own
-
-
-def test_a_view_reaches_another_process() -> None:
-    code = """
-        import pickle, sys
-        view = pickle.loads(sys.stdin.buffer.read())
-        print(len(view.encode("a b c")), view.tokpar_calls, type(view).__name__)
-    """
-    view = tokpar.as_tiktoken(encoding("cl100k_part"), smallest_text=1)
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)],
-        input=pickle.dumps(view),
-        capture_output=True,
-        check=True,
-        cwd=ROOT,
-    )
-    assert done.stdout.split() == [b"3", b"1", b"Encoding"]
-
-
-def test_load_takes_the_original_in_its_place() -> None:
-    own = encoding("cl100k_part")
-    for view in views("cl100k_part"):
-        adapter = tokpar.load(view)
-        assert isinstance(adapter, TiktokenTokenizer)
-        assert vars(adapter.encoding) is vars(own)
-        assert vars(tokpar.as_tiktoken(view)._tokpar_original()) is vars(own)
-        assert tokpar.encode(LONG, view).ids.tolist() == own.encode(LONG)
 
 
 # ----------------------------------------------------------------------- which way is taken
@@ -337,32 +290,6 @@ def test_short_texts_of_a_batch_go_through_tokpar() -> None:
     assert view.encode_batch(rows[:2]) == own.encode_batch(rows[:2])
     assert view.tokpar_calls == 90
     assert view.encode_batch([]) == view.encode_ordinary_batch([]) == []
-
-
-def test_texts_without_the_allowed_tokens_share_one_cache() -> None:
-    view = tokpar.as_tiktoken(encoding("cl100k_part"), smallest_text=1)
-    asked = []
-    adapter_for = view._tokpar.adapter_for
-    object.__setattr__(
-        view._tokpar, "adapter_for", lambda names: asked.append(names) or adapter_for(names)
-    )
-    view.encode("a b")
-    view.encode("a b", allowed_special="all")
-    view.encode_ordinary("a <|endoftext|>")
-    view.encode("a <|endoftext|>", allowed_special={"<|endoftext|>", "none"})
-    assert asked == [frozenset(), frozenset(), frozenset(), frozenset({"<|endoftext|>"})]
-
-
-def test_adapters_of_allowed_tokens_are_bounded_and_right() -> None:
-    own = encoding("odd specials")
-    view = tokpar.as_tiktoken(own, smallest_text=1)
-    text = "".join(own.special_tokens_set) * 2
-    names = sorted(own.special_tokens_set)
-    for bits in range(1, 2 ** len(names)):
-        some = {name for k, name in enumerate(names) if bits >> k & 1}
-        options: dict[str, Any] = {"allowed_special": some, "disallowed_special": ()}
-        assert view.encode(text, **options) == own.encode(text, **options)
-    assert view._tokpar.adapter_for.cache_info().currsize == 8  # type: ignore[attr-defined]
 
 
 def test_what_tiktoken_fails_on_gets_tiktokens_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -427,16 +354,6 @@ def test_a_view_works_on_in_a_forked_child() -> None:
 # --------------------------------------------------------------------------------- refusals
 
 
-def test_a_file_of_ranks_has_a_view_and_other_tokenizers_have_none() -> None:
-    path = VOCAB / "cl100k_part.tiktoken"
-    own = encoding("cl100k_part")
-    adapter = tokpar.load(path, pat_str=own._pat_str, special_tokens=own._special_tokens)
-    assert tokpar.as_tiktoken(adapter).encode("a b") == own.encode("a b")
-    for source in ("default", tokpar.load("default", engine="pure")):
-        with pytest.raises(OptionError, match=r"needs a tiktoken\.Encoding .* got "):
-            tokpar.as_tiktoken(source)
-
-
 def test_an_encoding_with_an_encode_of_its_own_is_refused() -> None:
     class Own(tiktoken.Encoding):
         def encode(self, text: str, **options: Any) -> list[int]:
@@ -449,9 +366,3 @@ def test_an_encoding_with_an_encode_of_its_own_is_refused() -> None:
     replaced.encode_batch = lambda *given_: []
     with pytest.raises(OptionError, match="encode_batch of this encoding object was replaced"):
         tokpar.as_tiktoken(replaced)
-
-
-@pytest.mark.parametrize("smallest", [-1, 1.5, "a", [1]])
-def test_a_threshold_that_is_no_number_of_code_points_is_refused(smallest: Any) -> None:
-    with pytest.raises(OptionError, match="smallest_text must be a number of code points"):
-        tokpar.as_tiktoken(encoding("cl100k_part"), smallest_text=smallest)

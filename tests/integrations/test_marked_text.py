@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokpar.integrations.marked_text import MarkedText, join_marked, mark_strings, marks_of
+from tokpar.integrations.marked_text import MarkedText, marks_of
 
 TEMPLATES, OTHERS = "aBc<% \n{}s", "αβγ\u2003\r\u3000ω"
 """Characters that the template writes, and others; both with white space."""
@@ -167,17 +167,6 @@ def test_formatting_keeps_marks_where_the_template_wrote_plain_fields() -> None:
         assert found._marks == marked("aBα%γb")._marks
     assert not any((marked("α%s") % marked("B"))._marks)
     assert not any(marked("α{}").fill_braces("αB", (marked("B"),), {})._marks)
-
-
-def test_a_text_without_marks_may_stand_on_either_side() -> None:
-    assert ("βa" + marked("aα"))._marks == b"\0\0\1\0"
-    assert (marked("aα") + "βa")._marks == b"\1\0\0\0"
-    assert join_marked(["a", marked("a")], marked("<"))._marks == b"\0\1\1"
-    with pytest.raises(TypeError):
-        join_marked([marked("a"), 3])  # type: ignore[list-item]
-    with pytest.raises(TypeError):
-        marked("a") + 3  # type: ignore[operator]
-    assert mark_strings({"k": ["a", ("b", 3)]}, MarkedText) == {"k": ["a", ("b", 3)]}
 
 
 KEPT = (

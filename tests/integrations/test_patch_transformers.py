@@ -14,7 +14,6 @@ import pytest
 
 import tokpar
 from tests.support.hf_sources import fresh, original
-from tokpar import OptionError
 from tokpar.integrations import patch
 
 pytestmark = pytest.mark.compiled_at_once
@@ -58,45 +57,6 @@ def test_from_pretrained_returns_accelerated_tokenizers_until_it_is_undone(saved
     for kind in (AutoTokenizer, PreTrainedTokenizerFast):
         assert not is_accelerated(kind.from_pretrained(saved))
     assert tokenizer(LONG)["input_ids"] == original("left")(LONG)["input_ids"]
-
-
-def test_a_patch_is_a_context_manager(saved: Path) -> None:
-    from transformers import AutoTokenizer
-
-    with tokpar.patch_transformers() as applied:
-        assert applied.active
-        assert is_accelerated(AutoTokenizer.from_pretrained(saved))
-        with tokpar.patch_transformers():
-            pass
-        assert not applied.active
-    assert not is_accelerated(AutoTokenizer.from_pretrained(saved))
-
-
-def test_a_second_patch_is_the_first_and_one_with_other_arguments_is_refused() -> None:
-    applied = tokpar.patch_transformers(smallest_text=10)
-    assert tokpar.patch_transformers(smallest_text=10) is applied
-    with pytest.raises(OptionError, match=r"patched already, with .*10.*: undo\(\)"):
-        tokpar.patch_transformers()
-
-
-def test_what_cannot_be_undone_is_refused(saved: Path) -> None:
-    from transformers import AutoTokenizer
-
-    applied = tokpar.patch_transformers()
-    ours = vars(AutoTokenizer)["from_pretrained"]
-    AutoTokenizer.from_pretrained = classmethod(lambda cls, *given: None)
-    with pytest.raises(OptionError, match=r"AutoTokenizer\.from_pretrained was replaced again"):
-        applied.undo()
-    AutoTokenizer.from_pretrained = ours
-    applied.undo()
-    with pytest.raises(OptionError, match="was undone before"):
-        applied.undo()
-
-
-def test_options_are_checked_when_it_is_applied() -> None:
-    with pytest.raises(OptionError, match="no_such_option"):
-        tokpar.patch_transformers(no_such_option=3)
-    assert patch._active is None
 
 
 def test_a_tokenizer_that_cannot_be_followed_is_returned_as_it_is_with_one_line(
@@ -213,17 +173,3 @@ def test_a_transformers_that_cannot_be_patched_is_left_as_it_is(
     with tokpar.patch_transformers():
         assert is_accelerated(AutoTokenizer.from_pretrained(saved))
     assert not is_accelerated(AutoTokenizer.from_pretrained(saved))
-
-
-def test_a_transformers_without_a_name_that_as_hf_imports_is_left_as_it_is() -> None:
-    program = (
-        "import sys, transformers.tokenization_utils_base as base\n"
-        "del base.TruncationStrategy\n"
-        "import tokpar\n"
-        "print(tokpar.patch_transformers().active)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "False\n"
-    assert "transformers is left as it is: it cannot be patched (ImportError" in done.stderr

@@ -20,8 +20,7 @@ from tests.support.hf_sources import save_remote_code
 from tests.support.paths import VOCAB
 from tests.support.texts import surrogate_texts, texts
 from tokpar import OptionError
-from tokpar.integrations.tiktoken_subclass import TokparEncoding
-from tokpar.pure.formats import read_ranks
+from tokpar.files.formats import read_ranks
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
@@ -103,17 +102,6 @@ def test_the_object_itself_is_returned_and_its_texts_are_counted(kind: str) -> N
     assert hf.calls() == before + 1 == before + calls_of(own)
     assert tokpar.as_hf(own, workers=1) is own
     assert own.encode(LONG) == original(kind).encode(LONG)
-
-
-@pytest.mark.parametrize("kind", KEPT_AS)
-@pytest.mark.parametrize(
-    "copied", [copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))]
-)
-def test_a_copy_has_the_same_ids(kind: str, copied: Callable[[Any], Any]) -> None:
-    other = copied(faster(kind))
-    assert answers(other, LONG) == answers(original(kind), LONG)
-    # QwenLike leaves its encoding out of its state, and makes tiktoken's own again
-    assert isinstance(getattr(other, KEPT_AS[kind]), TokparEncoding) == (kind == "KimiLike")
 
 
 @pytest.mark.parametrize("kind", KEPT_AS)

@@ -144,29 +144,3 @@ def test_a_child_forked_during_a_call_calls_the_shared_engine() -> None:
             os._exit(0 if free else 1)
     hf_running_calls.end_call(engine)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-
-
-class Title(str):
-    """Lies about its characters where Python code asks for a part of them."""
-
-    __slots__ = ()
-
-    def __getitem__(self, key: Any) -> str:
-        return "lie"
-
-    def __len__(self) -> int:
-        return 1
-
-
-@pytest.mark.parametrize("smallest_text", [1, None])
-@given(texts=st.lists(st.integers(0, len(TEXT)).map(lambda stop: TEXT[:stop]), min_size=1))
-def test_a_subclass_of_str_is_its_characters(smallest_text: int | None, texts: list[str]) -> None:
-    mine, own = view_of(smallest_text), reference("left")
-    offsets = {"return_offsets_mapping": True}
-    assert dict(mine(Title(texts[0]), **offsets)) == dict(own(texts[0], **offsets))
-    assert dict(mine([*map(Title, texts)], **offsets)) == dict(own(texts, **offsets))
-
-
-@cache
-def view_of(smallest_text: int | None) -> Any:
-    return tokpar.as_hf(fresh("left"), smallest_text=smallest_text)

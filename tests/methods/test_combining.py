@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -16,18 +16,16 @@ from tokpar_conformance.strategy import small_options
 import tokpar
 from tests.conftest import drawn
 from tests.support.certified import dummy_case
-from tests.support.mistaken_methods import Remembering, Says
 from tests.support.texts import texts
-from tests.support.tokenizers_drawn import Added, named_tokenizers
+from tests.support.tokenizers_drawn import named_tokenizers
 from tests.support.toy import Toy
 from tokpar.builtins import MERGERS, SPLITTERS
-from tokpar.cli import main
 from tokpar.combining import build_parts
 from tokpar.errors import LossyError, OptionError, UnknownNameError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.methods.cut import CutSplitter
 from tokpar.overlap.chunks import chunks_between
-from tokpar.overlap.mergers import LicensedMerger, LicensedSplitter
+from tokpar.overlap.mergers import LicensedMerger
 from tokpar.types import Chunk, Join, Piece, Rule, Seam, Split
 
 TEXT = "one two three. Four, five\n\nsix 7890 " * 300
@@ -66,20 +64,23 @@ class Concatenates:
 
 
 SPACE = Seam(0, "PAIR", "20", (("pattern", "cl100k"), ("left", "non-space"), ("right", "space")))
-PAIRS = sorted(product(SPLITTERS, MERGERS))
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids="+".join)
-@settings(max_examples=drawn(12))
+@pytest.mark.each_value
+@pytest.mark.parametrize("splitter", sorted(SPLITTERS))
+@pytest.mark.parametrize("merger", sorted(MERGERS))
+@settings(max_examples=drawn(60))
 @given(text=texts(max_size=400), name=st.sampled_from(TOKENIZERS), k=st.integers(0, 2))
 def test_every_splitter_with_every_merger_gives_the_serial_ids(
-    pair: tuple[str, str], text: str, name: str, k: int
+    splitter: str, merger: str, text: str, name: str, k: int
 ) -> None:
-    sets = small_options(SPLITTERS[pair[0]])
+    sets = small_options(SPLITTERS[splitter])
     options = sets[k % len(sets)]
     tokenizer = tokpar.load(named_tokenizers()[name])
     expected = tokpar.encode(text, tokenizer, strategy="serial")
-    found = tokpar.encode(text, tokenizer, strategy=pair, executor="serial", **options)
+    found = tokpar.encode(
+        text, tokenizer, strategy=(splitter, merger), executor="serial", **options
+    )
     assert found == expected
     assert found.lossless
     assert tokpar.check(found, text, tokenizer).ok
@@ -230,21 +231,6 @@ def test_of_a_tokenizer_nothing_is_known_of_nothing_is_joined() -> None:
         assert found.seams == ()
 
 
-def test_names_and_objects_may_be_mixed_and_a_plus_joins_names() -> None:
-    expected = tokpar.encode(TEXT, strategy="serial")
-    for strategy, name in (
-        (("cut", "certified"), "cut+certified"),
-        ("cut+certified", "cut+certified"),
-        ((CutSplitter(500), "cut"), "CutSplitter+cut"),
-        (("cut", Concatenates()), "cut+Concatenates"),
-    ):
-        with tokpar.Encoder(strategy=strategy) as encoder:
-            found = encoder.encode(TEXT)
-        assert found == expected
-        assert found.report.strategy == name
-        assert found.seams
-
-
 def test_each_part_takes_its_own_options() -> None:
     parts = build_parts(("lopt", "certified"), {"chunk_chars": 9, "min_match": 3}, True)
     assert parts.splitter.chunk_chars == 9  # type: ignore[attr-defined]
@@ -257,18 +243,8 @@ def test_each_part_takes_its_own_options() -> None:
 @pytest.mark.parametrize(
     ("strategy", "options", "error", "said"),
     [
-        (
-            ("cutt", "cut"),
-            {},
-            UnknownNameError,
-            "unknown splitter 'cutt'; did you mean 'cut'",
-        ),
-        (
-            ("cut", "cutt"),
-            {},
-            UnknownNameError,
-            "unknown merger 'cutt'; did you mean 'cut'",
-        ),
+        (("cutt", "cut"), {}, UnknownNameError, "unknown splitter 'cutt'; did you mean 'cut'"),
+        (("cut", "cutt"), {}, UnknownNameError, "unknown merger 'cutt'; did you mean 'cut'"),
         ("cut+cut+cut", {}, OptionError, "strategy must be a name, or a splitter and a merger"),
         (("cut",), {}, OptionError, "strategy must be a name, or a splitter and a merger"),
         (7, {}, OptionError, "strategy must be a name, or a splitter and a merger"),
@@ -298,33 +274,3 @@ def test_what_cannot_be_combined_is_refused_in_words(
     with pytest.raises(error) as caught:
         tokpar.encode(TEXT, strategy=strategy, **options)
     assert said in str(caught.value)
-
-
-def test_divisible_chunks_are_marked_by_tokpar_alone() -> None:
-    adapter = Remembering((Added("e b"), Added("<s>")))
-    text = "plain old words " * 9 + "and the big rest e b " * 9
-    safe = CutSplitter(20).split(text, adapter, 0)
-    assert {chunk.divisible for chunk in safe.chunks} == {True, False}
-    assert LicensedSplitter(CutSplitter(20)).split(text, adapter, 0) == safe
-
-    claims = Says(
-        lambda split: replace(
-            split, chunks=[replace(c, divisible=True) for c in split.chunks], licence=SPACE
-        ),
-        CutSplitter(20),
-    )
-    assert LicensedSplitter(claims).split(text, adapter, 0) == safe
-
-
-def test_the_command_line_takes_two_parts(
-    tmp_path: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "text.txt"
-    path.write_text(TEXT, encoding="utf-8")
-    options = ["--chunk-chars", "500", "--option", "min_match=2"]
-    for command in ("encode", "plan", "count"):
-        arguments = [command, "--strategy", "lopt+certified", *options, "--quiet"]
-        assert main([*arguments, str(path)]) == 0, command
-        assert capsys.readouterr().out
-    assert main(["encode", "--strategy", "cut+nope", str(path)]) == 2
-    assert "unknown merger 'nope'" in capsys.readouterr().err

@@ -12,9 +12,7 @@ from tests.support.small_models import byte_level
 from tokpar.errors import LossyError, OptionError
 from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.joining import sound_joins
-from tokpar.methods.recursive import depth_for
 from tokpar.overlap.acceptance import by_cut, longest_match
-from tokpar.overlap.chunks import Edge, chunks_over
 from tokpar.overlap.licences import Licences, overlap_of
 from tokpar.types import Chunk, Join, Piece, Seam
 
@@ -153,37 +151,12 @@ def test_a_failed_match_is_mended_where_it_failed_or_everything_is_done_again() 
     assert repaired.report.redundant < restarted.report.redundant
 
 
-def test_depth_follows_the_length() -> None:
-    assert [depth_for(n) for n in (0, 19_999, 20_000, 100_000, 500_000, 1_000_000)] == [
-        0,
-        0,
-        1,
-        2,
-        3,
-        4,
-    ]
-
-
-def test_two_overlaps_never_meet() -> None:
-    chunks = chunks_over(20, [Edge(5, 100), Edge(6, 100), Edge(15, 3)])
-    assert [(c.start, c.stop) for c in chunks] == [(0, 5), (5, 6), (6, 17), (13, 20)]
-    assert [(c.core_start, c.core_stop) for c in chunks] == [(0, 5), (5, 6), (6, 15), (15, 20)]
-
-
 def test_seams_in_the_wrong_order_are_not_joined() -> None:
     pieces = [Piece(tiktoken_ids("a b c d")) for _ in range(3)]
     seam = Seam(1, "PAIR", "20")
     chunks = [Chunk(k, k + 2, k, k + 1) for k in range(3)]
     joins = Join(seam, 2, 3), Join(seam, 2, 0)
     assert sound_joins(joins, chunks, pieces) == [joins[0], None]
-
-
-def test_joins_leave_out_no_ids_where_nothing_overlaps() -> None:
-    pieces = [Piece(tiktoken_ids("a b c d")) for _ in range(2)]
-    count, chunks = len(pieces[0].ids), [Chunk(0, 2, 0, 2), Chunk(2, 4, 2, 4)]
-    for left, right, good in [(count, 0, True), (count - 1, 0, False), (count, 1, False)]:
-        join = Join(Seam(2, "PAIR", "20"), left, right)
-        assert sound_joins([join], chunks, pieces) == [join if good else None]
 
 
 def tiktoken_ids(text: str) -> Any:

@@ -14,7 +14,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import tokpar
-from tests.conftest import EXAMPLES, chosen_profile, drawn
+from tests.conftest import drawn
 from tests.support.drawn_runs import (
     NAMES,
     OPTIONS,
@@ -72,6 +72,7 @@ def test_every_lossless_strategy(
     assert_same(tokenizer, drawn_text(data, tokenizer), strategy, executor, options)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=drawn(50))
@@ -88,18 +89,6 @@ def test_every_strategy_gives_the_serial_ids_of_real_vocabularies(
 def processes() -> Iterator[ProcessExecutor]:
     with ProcessExecutor(2) as executor:
         yield executor
-
-
-@settings(max_examples=min(500, EXAMPLES[chosen_profile()] // 10))
-@given(data=st.data(), name=st.sampled_from(["deepseek_part", "cl100k_part"]), size=SIZES)
-def test_worker_processes_give_the_serial_ids(
-    data: st.DataObject, name: str, size: int, processes: ProcessExecutor
-) -> None:
-    tokenizer = named_tokenizers()[name]
-    text = drawn_text(data, tokenizer, 2000)
-    adapter = adapter_of(tokenizer)
-    encoding = tokpar.encode(text, adapter, strategy="cut", executor=processes, chunk_chars=size)
-    assert encoding.ids.tolist() == own_call(tokenizer, text)
 
 
 @given(data=st.data(), tokenizer=hf_tokenizers(finishing=False))

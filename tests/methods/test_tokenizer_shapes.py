@@ -22,10 +22,8 @@ from tests.benchmarks.tokenizers_rows import (  # noqa: E402
     Loaded,
     differing,
 )
-from tests.recipes.tokenizer_files import pieces  # noqa: E402
 from tests.recipes.tokenizer_files.shapes import SHAPES, Shape, lines  # noqa: E402
 from tests.recipes.tokenizer_files.training import train  # noqa: E402
-from tests.support.engines import trained as trained_pieces  # noqa: E402
 
 pytestmark = pytest.mark.compiled_at_once
 
@@ -33,8 +31,6 @@ SIZE = 900
 STEPS = {"quick": 24, "dev": 3, "ci": 3, "deep": 1}
 """Each hostile text is taken with one shape of so many."""
 NAMES = list(SHAPES)
-TABLES = ("T5", "XLM-R", "mBART", "ALBERT", "DeBERTa-v3", "SentencePiece, Unigram")
-"""Shapes whose normalizers have a table of replacements."""
 NEAR = (
     "a> </b", "x <start_of_turn>user\n", "   two  three    four", " a", "a ", "\t\t\tif x:\n",
     "1234567 12 3.14", "don't DON'T it's", "e\u0301té \ufb01n ½ Ⅷ", "中文 亚洲AVx。", "``x''",
@@ -47,13 +43,6 @@ NEAR = (
 def learned_from() -> tuple[str, ...]:
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
     return (*(page.read_text(encoding="utf-8") for page in pages), *hostile_texts(), *NEAR * 5)
-
-
-@cache
-def replacements() -> bytes:
-    """SentencePiece's table `nmt_nfkc`."""
-    pytest.importorskip("sentencepiece", reason="optional: needs the package sentencepiece")
-    return pieces.charsmap(trained_pieces("unigram", "nmt_nfkc").serialized_model_proto())
 
 
 def of_shape(shape: Shape, table: bytes) -> Loaded:
@@ -74,13 +63,6 @@ def texts(name: str) -> Sequence[str]:
 
 
 @pytest.mark.ids
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", cases(NAMES, NAMES[::2]))
 def test_every_lossless_strategy_gives_the_own_ids_in_the_shape_of(name: str) -> None:
     assert list(differing(of_shape(SHAPES[name], b""), texts(name), SHORT)) == []
-
-
-@pytest.mark.parametrize("name", cases(TABLES, ("T5", "DeBERTa-v3")))
-def test_and_with_the_replacements_of_sentencepiece(name: str) -> None:
-    subject = of_shape(SHAPES[name], replacements())
-    assert subject.own("ﬁn") == subject.own("fin")
-    assert list(differing(subject, texts(name), SHORT)) == []

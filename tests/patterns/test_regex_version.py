@@ -15,7 +15,7 @@ regex.DEFAULT_VERSION = regex.VERSION1
 assert not regex.fullmatch("[a||b]", "|")
 
 from tokpar.patterns.charclass_members import match_chars, members
-from tokpar.pure.patterns import compile_pattern
+from tokpar_pure.patterns import compile_pattern
 
 assert compile_pattern("[a||b]", "oniguruma").search("|")
 assert (ord("|"), ord("|")) in members(["[a||b]"], "regex")["[a||b]"]

@@ -206,6 +206,7 @@ def encoder_with(count: int, flag: str) -> tokpar.Encoder:
 
 
 @pytest.mark.compiled_at_once
+@pytest.mark.each_value
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("flag", ["", "normalized", "rstrip"])
 @pytest.mark.parametrize("kind", ["one", "mixed", "nearly", "words"])

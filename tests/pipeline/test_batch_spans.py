@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 from typing import Any
 
 import numpy as np
@@ -11,16 +9,8 @@ import pytest
 from tokenizers import processors
 
 import tokpar
-from tests.support.offsets_drawn import (
-    WORDS,
-    bert,
-)
-from tests.support.tokenizers_drawn import (
-    ByteLevelSpec,
-    build,
-    plain_copy,
-)
-from tokpar.encoding import Batch
+from tests.support.offsets_drawn import WORDS, bert
+from tests.support.tokenizers_drawn import ByteLevelSpec, build, plain_copy
 from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.plan import Plan
@@ -46,14 +36,6 @@ def test_a_batch_tells_the_spans_of_all_its_texts() -> None:
     for text in ("ab é", WORDS * 400):
         one = tokpar.Encoder(own).encode_batch([text])
         assert one.spans().tolist() == one[0].spans.tolist()
-
-
-def test_a_batch_that_was_copied_has_left_its_texts_behind() -> None:
-    batch = tokpar.Encoder(bert()).encode_batch(["the dog", "a fox"])
-    for twin in (pickle.loads(pickle.dumps(batch)), copy.copy(batch)):
-        assert isinstance(twin, Batch)
-        with pytest.raises(LookupError, match="left behind"):
-            twin.spans()
 
 
 def test_a_row_of_a_batch_does_not_count_the_others_again() -> None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -17,13 +15,11 @@ import tokpar
 from tests.conftest import needs_kernel
 from tests.support.drawn_runs import OPTIONS, STRATEGIES, adapter_of, any_tokenizer, own_call
 from tests.support.tokenizers_drawn import contents, named_tokenizers, texts_with
-from tests.support.toy import Toy
 from tokpar.errors import EngineError
 from tokpar.executors.native import CachedExecutor
 from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.executors.threads import ThreadExecutor
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.results import Result
 from tokpar.types import Rows
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
@@ -71,22 +67,6 @@ def test_a_batch_is_its_texts_one_by_one(
         assert one == other
         report = tokpar.check(one, text, adapter)
         assert report.ok, report.findings
-
-
-def test_whole_texts_and_then_the_chunks_of_the_others_go_in_one_call() -> None:
-    executor = Records()
-    adapter = tokpar.load()
-    with tokpar.Encoder(adapter, executor=executor, chunk_chars=2000) as encoder:
-        found = encoder.encode_batch(ROWS)
-    (row,) = executor.rows
-    assert len(row) > len(ROWS)
-    whole = [k for k, encoding in enumerate(found) if encoding.report.chunks == 1]
-    assert row[: len(whole)] == [ROWS[k] for k in whole]
-    cut = [text for k, text in enumerate(ROWS) if k not in whole]
-    assert "".join(row[len(whole) :]) == "".join(cut)
-    assert [encoding.ids.tolist() for encoding in found] == [
-        adapter.encode(text).tolist() for text in ROWS
-    ]
 
 
 def test_the_error_is_that_of_the_first_text_which_cannot_be_encoded() -> None:
@@ -146,50 +126,12 @@ def test_a_surrogate_in_a_row_is_the_engines_own_error_with_its_number(name: str
     assert "text 2 of the batch" in str(ours)
 
 
-def test_the_number_of_a_row_is_in_the_reason_of_an_error_of_its_encoding() -> None:
-    """The message of such an error is made of its parts."""
-
-    class Strict(Toy):
-        def check_text(self, text: str) -> None:
-            text.encode()
-
-    with tokpar.Encoder(Strict()) as encoder:
-        error = error_of(lambda: encoder.encode_batch(["a", "b", WORDS * 300 + "\ud800", "c"]))
-        alone = error_of(lambda: encoder.encode(WORDS * 300 + "\ud800"))
-    assert isinstance(error, UnicodeEncodeError)
-    assert error.reason == "surrogates not allowed, in text 2 of the batch"
-    assert "text" not in str(alone)
-
-
 def error_of(call: Callable[[], object]) -> Exception:
     try:
         call()
     except Exception as error:
         return error
     raise AssertionError("nothing was raised")
-
-
-def test_no_encoding_exists_before_a_row_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[int] = []
-    own = Result.encoding
-
-    def counted(self: Result, k: int) -> tokpar.Encoding:
-        made.append(k)
-        return own(self, k)
-
-    monkeypatch.setattr(Result, "encoding", counted)
-    with tokpar.Encoder() as encoder:
-        batch = encoder.encode_batch(ROWS)
-        assert batch.ids.dtype == np.uint32
-        assert batch.offsets.tolist()[0] == 0
-        assert len(batch) == len(ROWS)
-        batch.padded(0)
-        assert made == []
-        assert len(batch[2].seams) > 1
-        assert made == [2]
-    assert [batch[k].ids.tolist() for k in range(len(batch))] == [
-        batch.ids[start:stop].tolist() for start, stop in pairwise(batch.offsets.tolist())
-    ]
 
 
 @pytest.mark.parametrize("side", ["right", "left"])
@@ -203,21 +145,6 @@ def test_a_rectangle_has_every_id_and_a_mask(side: str) -> None:
         assert (rectangle[k][~mask[k]] == 7).all()
         ends = mask[k] if side == "right" else mask[k][::-1]
         assert ends.tolist() == sorted(ends.tolist(), reverse=True)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ((-1,), r"pad_id must be an int from 0 to 2\*\*32 - 1, got -1"),
-        ((2**32,), "got 4294967296"),
-        (("0",), "got '0'"),
-    ],
-)
-def test_what_cannot_pad_is_refused(arguments: tuple[Any, ...], said: str) -> None:
-    with tokpar.Encoder() as encoder, pytest.raises(ValueError, match=said):
-        encoder.encode_batch(["a"]).padded(*arguments)
-    with tokpar.Encoder() as encoder, pytest.raises(ValueError, match="side must be"):
-        encoder.encode_batch(["a"]).padded(0, side="up")
 
 
 def test_a_batch_becomes_an_arrow_array_without_copying_ids() -> None:

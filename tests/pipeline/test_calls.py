@@ -10,14 +10,11 @@ import weakref
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from tokenizers import AddedToken, Tokenizer
 
 import tokpar
 from tests.support.tokenizers_drawn import DATA, VOCAB
-from tokpar import calls
-from tokpar.encoder import Encoder
 
 FILE = str(DATA / "default.json")
 TEXT = "the cat sat on the mat"
@@ -25,38 +22,6 @@ TEXT = "the cat sat on the mat"
 
 def own() -> Tokenizer:
     return Tokenizer.from_file(FILE)
-
-
-@pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """The tokenizers that encoders were made for; none is kept from before."""
-    found: list[object] = []
-    build = Encoder.__init__
-
-    def told(self: Encoder, tokenizer: object = "default", **given: Any) -> None:
-        found.append(tokenizer)
-        build(self, tokenizer, **given)
-
-    monkeypatch.setattr(Encoder, "__init__", told)
-    calls._path_encoders.clear()
-    return found
-
-
-def test_an_encoder_is_made_once_for_a_tokenizer_and_a_way(made: list[object]) -> None:
-    tokenizer = own()
-    for _ in "123":
-        tokpar.encode(TEXT, tokenizer)
-        tokpar.count(TEXT, tokenizer)
-        tokpar.encode(TEXT, tokenizer, strategy="serial")
-        tokpar.encode(TEXT, FILE)
-    assert made == [tokenizer, tokenizer, FILE]
-
-
-def test_equal_arguments_of_other_types_are_others(made: list[object]) -> None:
-    tokenizer = own()
-    tokpar.encode(TEXT, tokenizer, strategy="cut", chunk_chars=1)
-    with pytest.raises(tokpar.OptionError, match="chunk_chars"):
-        tokpar.encode(TEXT, tokenizer, strategy="cut", chunk_chars=True)
 
 
 def test_a_tokenizer_is_let_go() -> None:
@@ -101,29 +66,6 @@ def test_a_file_that_changed_is_read_again(tmp_path: Path, directory: bool) -> N
     file.unlink()
     with pytest.raises((FileNotFoundError, tokpar.FileFormatError)):
         tokpar.encode(TEXT, source)
-
-
-class Own:
-    """An adapter that is equal to others of its kind."""
-
-    name = "own"
-
-    def __init__(self, first: int) -> None:
-        self.first = first
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Own)
-
-    def __hash__(self) -> int:
-        return 1
-
-    def encode(self, text: str) -> Any:
-        return np.arange(self.first, self.first + len(text), dtype=np.uint32)
-
-
-def test_tokenizers_that_say_that_they_are_equal_are_told_apart() -> None:
-    for first in (1, 5, 1):
-        assert tokpar.encode("ab", Own(first)).ids.tolist() == [first, first + 1]
 
 
 @pytest.mark.ids

@@ -3,7 +3,6 @@ ids of a text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 
 import tokpar
 from tests.support.drawn_runs import adapter_of, any_tokenizer, drawn_text
-from tests.support.tiktoken_parts import encoding
 from tokpar.concatenation import Part, add_up, encode_parts, parts_between, place_seams
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError
@@ -76,33 +74,6 @@ def test_an_error_of_a_part_has_positions_of_the_whole_text(
         encode_parts("x" * 40, parts, fail, origin)
     first = origin + parts[row].start + parts[row].absorbed_chars
     assert (caught.value.start, caught.value.stop) == (first + start, first + start + 1)
-
-
-def test_another_number_of_rows_than_parts_is_refused() -> None:
-    with pytest.raises(EngineError, match="got 1 rows of ids for 2 parts"):
-        encode_parts("ab", [Part(0, 1), Part(1, 2)], lambda texts: Rows.of([[1]]))
-
-
-DISALLOWED = "<|end|><|of|>"
-
-
-@given(st.text("ab \n1", max_size=40), st.sampled_from([1, 300]), st.text("ab \n1", max_size=40))
-def test_a_text_that_the_own_call_refuses_is_refused_at_each_door(
-    before: str, times: int, after: str
-) -> None:
-    """Short texts, whose parts are encoded one by one, and longer ones."""
-    encoder = tokpar.Encoder(encoding("cl100k_part"))
-    text = before * times + DISALLOWED + after * times
-    doors: dict[str, Callable[[], object]] = {
-        "encode": lambda: encoder.encode(text),
-        "chunks": lambda: [*encoder.chunks(text, 12)],
-        "stream": lambda: [*encoder.stream([text[:9], text[9:]])],
-        "session": lambda: encoder.session(text),
-        "append": lambda: encoder.session(before).append(DISALLOWED + after),
-    }
-    for door in doors.values():
-        with pytest.raises(ValueError, match="disallowed special token"):
-            door()
 
 
 BASE = np.arange(100, 130, dtype=np.uint32)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
 import sys
-import tracemalloc
 from collections.abc import Iterator
 from itertools import count, islice
 from typing import Any
@@ -21,16 +21,6 @@ from tokpar.encoder import BATCH_BYTES
 pytestmark = pytest.mark.ids
 
 WORDS = "the quick brown fox jumps over the lazy dog "
-
-
-def padded_bert() -> Any:
-    """Pads to the longest text of a batch, and truncates."""
-    tokenizer = type(named_tokenizers()["bert_part"]).from_str(
-        named_tokenizers()["bert_part"].to_str()
-    )
-    tokenizer.enable_padding(pad_id=0)
-    tokenizer.enable_truncation(max_length=12)
-    return tokenizer
 
 
 @given(st.data(), any_tokenizer())
@@ -50,18 +40,6 @@ def test_each_text_has_the_ids_of_its_own_call(data: st.DataObject, tokenizer: A
 
 def has_surrogate(text: str) -> bool:
     return any("\ud800" <= char <= "\udfff" for char in text)
-
-
-def test_an_encoding_has_the_seams_spans_and_report_of_a_text_alone() -> None:
-    texts = [WORDS * k + "é😀" for k in (1, 5, 40)]
-    for tokenizer in (padded_bert(), *named_tokenizers().values()):
-        with tokpar.Encoder(tokenizer) as encoder:
-            for text, found in zip(texts, encoder.encode_iter(texts), strict=True):
-                alone = encoder.encode(text)
-                assert found.char_spans.tolist() == alone.char_spans.tolist()
-                assert found.truncated == alone.truncated
-                assert found.report.strategy == alone.report.strategy
-                assert tokpar.check(found, text, encoder.tokenizer).ok
 
 
 def test_texts_are_read_when_encodings_are_asked_for() -> None:
@@ -96,20 +74,25 @@ def test_an_encoding_keeps_no_text_alive_but_its_own(name: str) -> None:
         assert len(kept.spans) == len(kept)
 
 
-def test_memory_does_not_grow_with_the_number_of_texts() -> None:
-    def peak(total: int) -> int:
-        tracemalloc.start()
-        texts = (WORDS * (20 + k % 30) for k in range(total))
-        for encoding in encoder.encode_iter(texts, batch_bytes=1 << 16):
-            assert len(encoding)
-        found = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        return found
+PEAKS = """
+import tracemalloc, tokpar
+encoder = tokpar.Encoder()
+encoder.prepare()
+for total in (200, 300, 3000):
+    tracemalloc.start()
+    texts = (%r * (20 + k %% 30) for k in range(total))
+    for encoding in encoder.encode_iter(texts, batch_bytes=1 << 16):
+        assert len(encoding)
+    print(tracemalloc.get_traced_memory()[1])
+    tracemalloc.stop()
+"""
 
-    with tokpar.Encoder() as encoder:
-        encoder.prepare()  # or a thread makes the tables while memory is counted
-        peak(200)
-        assert peak(3000) < peak(300) + (1 << 18)
+
+def test_memory_does_not_grow_with_the_number_of_texts() -> None:
+    """In a process of its own, where no thread makes tables for another test."""
+    done = subprocess.run([sys.executable, "-c", PEAKS % WORDS], capture_output=True, check=True)
+    _, few, many = map(int, done.stdout.split())
+    assert many < few + (1 << 18)
 
 
 @pytest.mark.parametrize("batch_bytes", [1, 40, BATCH_BYTES])
@@ -148,17 +131,6 @@ def test_a_surrogate_is_the_engines_own_error_with_the_number_of_the_text(name: 
         next(encodings)
 
 
-def test_an_error_of_the_source_comes_after_the_texts_before_it() -> None:
-    def texts() -> Iterator[str]:
-        yield from ("a", "b")
-        raise OSError("the disk is gone")
-
-    encodings = tokpar.encode_iter(texts())
-    assert [next(encodings), next(encodings)] == [tokpar.encode("a"), tokpar.encode("b")]
-    with pytest.raises(OSError, match="the disk is gone"):
-        next(encodings)
-
-
 @pytest.mark.parametrize("encode_iter", [tokpar.Encoder().encode_iter, tokpar.encode_iter])
 def test_a_caller_who_stops_early_closes_the_source(encode_iter: Any) -> None:
     closed: list[bool] = []
@@ -175,18 +147,6 @@ def test_a_caller_who_stops_early_closes_the_source(encode_iter: Any) -> None:
     assert not closed
     encodings.close()
     assert closed == [True]
-
-
-def test_the_function_closes_its_pools_after_the_last_text(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    closed: list[object] = []
-    close = tokpar.Encoder.close
-    monkeypatch.setattr(tokpar.Encoder, "close", lambda self: (closed.append(self), close(self)))
-    encodings = tokpar.encode_iter([WORDS * 9000] * 2, workers=2, chunk_chars=100)
-    before = len(closed)
-    assert len([*encodings]) == 2
-    assert len(closed) == before + 1
 
 
 @pytest.mark.parametrize(

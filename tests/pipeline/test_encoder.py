@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import pickle
 import threading
-import weakref
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +14,7 @@ import tokpar
 from tests.support.fakes import WordHash
 from tests.support.tokenizers_drawn import named_tokenizers
 from tokpar import registry as registry_module
-from tokpar.interfaces import Strategy
+from tokpar.hooks import Strategy
 from tokpar.methods import serial
 from tokpar.registry import Registry
 
@@ -121,25 +118,6 @@ def test_what_a_caller_changes_later_is_followed_by_calls_and_not_by_encoders() 
             assert tokpar.encode(text, own) == own.encode(text).ids
 
 
-def test_loading_keeps_nothing_alive() -> None:
-    own = own_tokenizer()
-    assert tokpar.encode(TEXT, own).lossless
-    adapter = tokpar.load(own)
-    reference = weakref.ref(own)
-    del own
-    gc.collect()
-    assert reference() is None
-    assert adapter.encode("a").tolist() == own_tokenizer().encode("a", add_special_tokens=False).ids
-
-
-def test_an_object_is_learned_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    own = own_tokenizer()
-    first = tokpar.load(own)
-    assert tokpar.interfaces.facts_of(tokpar.load(own)) is tokpar.interfaces.facts_of(first)
-    plain = tokpar.load(own, add_special_tokens=False)
-    assert tokpar.interfaces.facts_of(plain) is not tokpar.interfaces.facts_of(first)
-
-
 def test_threads_share_an_encoder() -> None:
     with tokpar.Encoder(workers=2) as encoder:
         expected = encoder.encode(TEXT).ids.tolist()
@@ -170,28 +148,6 @@ def test_disallowed_special_tokens_keep_tiktokens_error() -> None:
     assert str(in_chunks.value) == str(expected.value)
     allowed = tokpar.load(own, allowed_special="all")
     assert tokpar.encode(text, allowed) == own.encode(text, allowed_special="all")
-
-
-@dataclass
-class Closable:
-    """An executor that knows whether it was closed."""
-
-    name: str = "closable"
-    closed: int = 0
-
-    def map(self, texts: Any, tokenizer: Any, spans: bool) -> Any:
-        from tokpar.executors.serial_executor import SerialExecutor
-
-        return SerialExecutor().map(texts, tokenizer, spans)
-
-    def close(self) -> None:
-        self.closed += 1
-
-
-def test_a_passed_executor_is_its_owners_to_close() -> None:
-    executor = Closable()
-    assert tokpar.encode(TEXT, executor=executor).report.executor == "closable"
-    assert executor.closed == 0
 
 
 @pytest.mark.parametrize("name", ["default", "bert_part", "cl100k_part", "o200k_part"])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken as NativeToken
 
 import tokpar
-from tests.support.fakes import DiesInWorkers, FailsWithout, Panic, PanicsOn, RaisesOn, WordHash
+from tests.support.fakes import FailsWithout, Panic, PanicsOn, RaisesOn, WordHash
 from tests.support.tokenizers_drawn import MetaspaceSpec, build, named_tokenizers
 from tokpar import joining, pipeline
 from tokpar.executors.serial_executor import SerialExecutor
@@ -94,16 +94,6 @@ def test_a_merger_that_never_agrees_ends_in_one_serial_call() -> None:
     assert len(recorder.asked) == joining.MOST_REPAIR_ROUNDS
 
 
-def test_the_report_adds_up() -> None:
-    encoding = tokpar.encode(TEXT, deepseek(), strategy="cut", chunk_chars=100, executor="serial")
-    report = encoding.report
-    assert report.chunks == len(encoding.seams) + 1 > 5
-    assert (report.retries, report.repairs, report.redundant) == (0, 0, 0)
-    assert report.executor == "serial"
-    assert set(report.seconds) == {"split", "tokenize", "merge", "convert"}
-    assert min(report.seconds.values()) >= 0
-
-
 def test_an_unknown_tokenizer_is_serial_and_the_report_says_why() -> None:
     encoding = tokpar.encode("a b " * 1000, WordHash(), strategy="cut", chunk_chars=10)
     assert encoding.report.plan == "serial"
@@ -137,26 +127,6 @@ def test_a_mistake_of_an_executor_is_not_taken_for_tokens_that_cannot_be_located
     tokenizer = deepseek()
     plan = Plan(tokenizer, Everywhere(100), Forgets(), CutMerger())
     with pytest.raises(KeyError, match="a worker"):
-        pipeline.encode_batch([TEXT], plan)
-
-
-@dataclass
-class Other:
-    """An executor that gives another number of rows than there are texts."""
-
-    more: int
-    name: str = "other"
-
-    def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
-        rows = SerialExecutor().map([*texts, "one more"], tokenizer, spans)
-        return rows.part(0, len(texts) + self.more)
-
-
-@pytest.mark.parametrize("more", [-1, 1])
-def test_as_many_rows_as_texts_are_taken_from_an_executor(more: int) -> None:
-    plan = Plan(deepseek(), CutSplitter(100), Other(more), CutMerger())
-    said = r"executor 'other' gave \d+ rows for \d+ texts"
-    with pytest.raises(tokpar.EngineError, match=said):
         pipeline.encode_batch([TEXT], plan)
 
 
@@ -209,20 +179,6 @@ def test_an_engine_that_panics_on_its_added_tokens_is_asked_for_the_whole_text()
     assert encoding.ids.tolist() == native.encode(text).ids
     assert encoding.report.plan == "serial"
     assert "AddedVocabulary bad split" in encoding.report.why
-
-
-@pytest.mark.parametrize(("strategy", "options"), OVERLAPPING)
-def test_a_dead_worker_is_no_reason_to_ask_again(strategy: str, options: dict[str, Any]) -> None:
-    text = "one two, three. " * 50
-    with pytest.raises(tokpar.WorkerError, match="a worker process died"):
-        tokpar.encode(
-            text,
-            DiesInWorkers(inner=deepseek()),
-            strategy=strategy,
-            executor="processes",
-            workers=2,
-            **options,
-        )
 
 
 def test_the_own_call_keeps_its_error_and_loses_its_panic() -> None:

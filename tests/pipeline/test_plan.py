@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tokpar
-from tests.conftest import needs_below_one
 from tests.support.fakes import WordHash
 from tokpar.errors import EngineError
 from tokpar.executors.serial_executor import SerialExecutor
@@ -90,34 +89,3 @@ def test_a_splitter_without_a_licence_has_no_whole_text_looked_up() -> None:
     assert [encoding.ids.tolist() for encoding in batch] == [
         plan.tokenizer.encode(text).tolist() for text in (WORDS, "a b")
     ]
-
-
-@needs_below_one  # BPE of 1.x has no segment cache, so no executor is asked for whole texts
-@pytest.mark.parametrize("whole", [True, False])
-def test_long_texts_are_looked_up_whole_where_the_caller_set_no_size(whole: bool) -> None:
-    long, short = WORDS * 300, "a b c"
-    executor = AnswersSome(frozenset({long, short}))
-    parts = CutSplitter(None if whole else 500), executor, CutMerger()
-    plan = Plan(tokpar.load(), *parts, whole=whole)
-    batch = tokpar.pipeline.encode_batch([short, long, ""], plan, long=[1])
-    assert executor.looked_up[: 1 + whole] == ([short, long] if whole else [short])
-    assert (long in executor.looked_up) == whole
-    assert [row.tolist() for row in (batch.rows[0], batch.rows[1])] == [
-        plan.tokenizer.encode(text).tolist() for text in (short, long)
-    ]
-    assert batch[1].lossless
-
-
-@needs_below_one  # nor for chunks
-@pytest.mark.parametrize("answers", [True, False])
-def test_the_report_of_a_cut_text_names_the_executor_that_gave_its_ids(answers: bool) -> None:
-    text = WORDS * 100
-    tokenizer, splitter = tokpar.load(), CutSplitter(500)
-    split = splitter.split(text, tokenizer, 0)
-    chunks = [text[chunk.start : chunk.stop] for chunk in split.chunks]
-    executor = AnswersSome(frozenset(chunks if answers else ()))
-    plan = Plan(tokenizer, splitter, executor, CutMerger())
-    encoding = tokpar.pipeline.encode_batch([text], plan)[0]
-    assert encoding.report.chunks == len(chunks) > 1
-    assert encoding.report.executor == ("some" if answers else "serial")
-    assert encoding.ids.tolist() == plan.tokenizer.encode(text).tolist()

@@ -5,18 +5,73 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+from typing import Any
 
 import pytest
 from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
 
 import tokpar
+from tests.conftest import cases
 from tests.support.seams import assert_lossless, finder, part, refused, wrong_in_fact
+from tests.support.small_models import LLAMA3, byte_level
 from tokpar.adapters.hf_copy import same_as
 from tokpar.certificate.checker import seam_findings
 from tokpar.errors import EngineError
 from tokpar.interfaces import facts_of
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
+
+
+def with_added(*tokens: AddedToken) -> Tokenizer:
+    tokenizer = byte_level([("a", "b"), ("<", "a"), ("\u0120", "a"), ("b", ">")])
+    tokenizer.add_tokens(list(tokens))
+    return tokenizer
+
+
+def normalized(form: normalizers.Normalizer) -> Tokenizer:
+    tokenizer = byte_level([("e", "x")])
+    tokenizer.normalizer = form
+    return tokenizer
+
+
+DIGITS = [("1", "2"), ("12", "3"), ("4", "5"), ("45", "6"), ("3", "4"), ("2", "3"), ("23", "4")]
+NESTED = [AddedToken(each, normalized=False) for each in ("<a>", "<a><b>", "<b>", "a")]
+WORD = "unbelievable" * 30
+FLAGS = [{"lstrip"}, {"rstrip"}, {"single_word"}, {"lstrip", "rstrip", "single_word"}]
+LOST_TOKENS: dict[str, tuple[list[Any], list[str]]] = {
+    "newlines and digits": (
+        ["cl100k_part", "o200k_part", "tekken_part", "deepseek_part", "default"],
+        [
+            *(" \n  \n", "a \n  \nb", ".\n/", "x.\n/y", "a.\n\n/b\n", "\r\n \r\n", "f(x)\n\n\n  y"),
+            *("\t\n \n\t", "123456", "x 1234567 y", "12 345 6789", "3.14159265,271828"),
+        ],
+    ),
+    "digits": ([byte_level(DIGITS, LLAMA3)], ["123456 1234562 x123456"]),
+    "a token that holds others": (
+        [with_added(*NESTED)],
+        ["x<a><b>y", "<a><a><b><b>", "ab<a> <a><b> b", "<<a>><a", "a<a><"],
+    ),
+    "flags": (
+        [with_added(AddedToken("<s>", **dict.fromkeys(flags, True))) for flags in FLAGS],
+        ["x  <s>  y", "x<s>y", " <s> <s> ", "ab <s>\n  ab", "<s>  <s>b"],
+    ),
+    "words longer than BERT takes": (
+        ["bert_part"],
+        [f"a {WORD[:length]}, {WORD[:50]}" for length in (99, 100, 101, 102, 150, 201, 300)],
+    ),
+    "composition": (
+        [normalized(form()) for form in (normalizers.NFC, normalizers.NFKC, normalizers.NFD)],
+        ["e\u0301 e\u0301", "가\u11a8 x", "\u09c7\u09be \u09c7", "a\u0323\u0307b"],
+    ),
+}
+"""Tokenizers, or parts of vocabularies, and texts on which fast paths of others lost tokens."""
+ROWS = [(one, text) for ones, texts in LOST_TOKENS.values() for one in ones for text in texts]
+
+
+@pytest.mark.parametrize(("tokenizer", "text"), cases(ROWS, ROWS[::2]))
+def test_no_token_is_lost_at_a_place_where_others_lost_one(tokenizer: Any, text: str) -> None:
+    own = part(tokenizer) if isinstance(tokenizer, str) else tokenizer
+    assert_lossless(own, text, sizes=(1, 2, 3, 4, 40))
 
 
 def spaced(normalizer: normalizers.Normalizer) -> Tokenizer:

@@ -11,18 +11,16 @@ import tiktoken
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
+from tokpar_pure.adapter import PureTokenizer, load
+from tokpar_pure.formats import rank_vocabulary
 
 import tokpar
-from tests.support.drawn_runs import adapter_of, any_tokenizer, drawn_text, named, own_call
-from tests.support.fakes import WordHash
+from tests.support.drawn_runs import adapter_of, drawn_text, named, own_call
 from tests.support.paths import VOCAB
 from tests.support.streams import arrivals, chunks_of, cut, flat, recorded
 from tests.support.texts import surrogate_texts
 from tests.support.tokenizers_drawn import ByteLevelSpec, Extras, build
-from tokpar.adapters.pure import PureTokenizer, load
-from tokpar.errors import OptionError
-from tokpar.pure.openai import KNOWN_ENCODINGS
-from tokpar.pure.vocabulary import rank_vocabulary
+from tokpar.files.openai import KNOWN_ENCODINGS
 from tokpar.types import AddedToken
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
@@ -39,13 +37,6 @@ def with_tokens(*tokens: AddedToken) -> PureTokenizer:
 
 
 # ------------------------------------------------------------------------------------ equality
-
-
-@given(data=st.data(), tokenizer=any_tokenizer())
-def test_the_arrays_are_the_ids_of_the_whole(data: st.DataObject, tokenizer: Any) -> None:
-    text = drawn_text(data, tokenizer)
-    expected = own_call(tokenizer, text)
-    assert flat(tokpar.stream(chunks_of(data, text), adapter_of(tokenizer))) == expected
 
 
 @pytest.mark.parametrize("name", ["bert_part", "cl100k_part", "deepseek_part", "llama_style"])
@@ -184,21 +175,7 @@ def test_chunks_are_asked_for_one_by_one_and_no_more_after_closing() -> None:
     assert len(taken) <= first + 2
 
 
-def test_many_tiny_chunks_of_a_region_without_cuts_take_linear_time() -> None:
-    """50,000 chunks of one letter; a copy of all that is kept for each would be 1.25 GB."""
-    text = "a" * 50_000
-    for tokenizer in (adapter_of(named("cl100k_part")), with_tokens()):
-        assert flat(tokpar.stream(list(text), tokenizer)) == tokenizer.encode(text).tolist()
-
-
 # -------------------------------------------------------------------------------- wrong chunks
-
-
-@pytest.mark.parametrize("tokenizer", ["default", with_tokens(), WordHash()])
-def test_a_chunk_that_is_no_text_is_named_with_its_place_and_type(tokenizer: Any) -> None:
-    chunks: list[Any] = ["one ", "two", b"three"]
-    with pytest.raises(OptionError, match=r"chunk 2, at code point 7 .* got bytes"):
-        list(tokpar.stream(chunks, tokenizer))
 
 
 @given(data=st.data(), text=surrogate_texts(max_size=60))
@@ -213,8 +190,3 @@ def test_lone_surrogates_end_as_in_the_whole(data: st.DataObject | None, text: s
             tokpar.encode(text, refusing)
         with pytest.raises(own.type):
             list(tokpar.stream(chunks, refusing))
-
-
-def test_the_place_of_a_lone_surrogate_is_told() -> None:
-    with pytest.raises(OptionError, match=r"at code point 4 .* at position 2"):
-        list(tokpar.stream(["abc ", "de\ud800"], with_tokens()))

@@ -98,12 +98,6 @@ def test_texts_decode_slice_and_choose_as_a_list_does(texts: list[str], data: An
         ]
 
 
-def test_the_search_for_two_bytes_sees_every_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tokpar.cache.utf8_texts._BLOCK", 4)
-    texts = ["abc<|def", "", "<", "|x", "aaa<|", "<|"]
-    assert texts_of([text.encode() for text in texts]).find_texts_with(["<|x|>"]) == [0, 2, 4, 5]
-
-
 @needs_kernel
 @pytest.mark.parametrize("name", ["default", "cl100k_part"])
 def test_no_text_that_the_cache_answers_becomes_a_str(
@@ -170,15 +164,6 @@ def test_a_character_that_two_rows_share_is_not_utf8() -> None:
         tokpar.encode_batch(array)
 
 
-@pytest.mark.parametrize("offsets", [[0, 3, 1], [0, 1, 40], [-1, 1, 2]])
-def test_offsets_outside_the_buffer_are_refused(offsets: list[int]) -> None:
-    """By pyarrow, in some of its versions, when the array is made."""
-    buffers = [None, pyarrow.py_buffer(np.array(offsets, dtype=np.int32)), pyarrow.py_buffer(b"ab")]
-    refusals = tokpar.OptionError, pyarrow.ArrowInvalid
-    with pytest.raises(refusals, match=r"offsets of this Arrow array are wrong|offsets"):
-        tokpar.encode_batch(pyarrow.Array.from_buffers(pyarrow.string(), 2, buffers))
-
-
 @pytest.mark.parametrize(
     "array",
     [
@@ -193,17 +178,3 @@ def test_an_array_of_another_type_is_refused(array: Any) -> None:
         tokpar.encode_batch(array)
     with pytest.raises(tokpar.OptionError, match=said):
         [*tokpar.encode_iter(array)]
-
-
-def test_a_disallowed_special_token_is_named() -> None:
-    rows = ["a", WORDS, "x <|endoftext|>", "<| b"]
-    with tokpar.Encoder(named_tokenizers()["cl100k_part"]) as encoder:
-        for form, given_texts in forms(rows):
-            with pytest.raises(ValueError, match=r"text 2 of the batch: .*disallowed special"):
-                encoder.encode_batch(given_texts)
-            assert encoder.encode_batch(rows[:2]) == encoder.encode_batch(given_texts[:2]), form
-
-
-def test_one_bytes_object_is_not_many_texts() -> None:
-    with pytest.raises(tokpar.OptionError, match="encode_batch takes several texts, got one bytes"):
-        tokpar.encode_batch(b"abc")

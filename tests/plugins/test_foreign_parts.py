@@ -17,8 +17,8 @@ import tokpar
 from tokpar import pipeline
 from tokpar.errors import PluginError
 from tokpar.executors.serial_executor import SerialExecutor
-from tokpar.foreign_parts import KINDS
-from tokpar.interfaces import TokenizerAdapter, is_optional
+from tokpar.foreign_parts import METHODS, OPTIONAL
+from tokpar.interfaces import Executor, Merger, Splitter, TokenizerAdapter
 from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.overlap.mergers import LicensedMerger, LicensedSplitter
 from tokpar.plan import Plan
@@ -220,10 +220,25 @@ def test_a_cache_that_does_not_answer_for_each_text_is_refused(
 def methods_of(kind: str) -> list[tuple[str, list[str], bool]]:
     """Each method of an interface: its name, its parameters, and whether a part may lack it."""
     return [
-        (name, list(signature(member).parameters)[1:], is_optional(member))
-        for name, member in vars(KINDS[kind]).items()
-        if not name.startswith("_") and callable(member)
+        (name, parameters.split(", "), name in OPTIONAL)
+        for name, parameters in METHODS[kind].items()
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "interface"), [("splitter", Splitter), ("merger", Merger), ("executor", Executor)]
+)
+def test_what_is_asked_of_a_part_is_what_its_interface_has(kind: str, interface: type) -> None:
+    required = {
+        name: list(signature(member).parameters)[1:]
+        for name, member in vars(interface).items()
+        if not name.startswith("_") and callable(member)
+    }
+    methods = methods_of(kind)
+    assert {name: taken for name, taken, may_lack in methods if not may_lack} == required
+    for name, taken, may_lack in methods:
+        if may_lack:
+            assert f"`{name}({', '.join(taken)})`" in " ".join(str(interface.__doc__).split())
 
 
 def part_with(kind: str, changed: str, parameters: Sequence[str] | None) -> object:
@@ -244,7 +259,7 @@ def use(kind: str, part: Any) -> object:
     )
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@pytest.mark.parametrize("kind", sorted(METHODS))
 def test_a_class_in_place_of_a_part_says_to_pass_an_object(kind: str) -> None:
     for name, parameters, _ in methods_of(kind):
         part = type(part_with(kind, name, parameters))
@@ -256,7 +271,7 @@ def test_a_class_in_place_of_a_part_says_to_pass_an_object(kind: str) -> None:
 def test_a_method_that_cannot_be_called_as_its_interface_calls_it_is_named_at_once(
     data: st.DataObject,
 ) -> None:
-    kind = data.draw(st.sampled_from(sorted(KINDS)))
+    kind = data.draw(st.sampled_from(sorted(METHODS)))
     name, parameters, _ = data.draw(st.sampled_from(methods_of(kind)))
     few = data.draw(st.lists(st.sampled_from(parameters), unique=True))
     rest = data.draw(st.sampled_from(["", "extra", "extra=1", "*extra", "*, extra", "*, extra=1"]))

@@ -50,7 +50,7 @@ def imports_of(plugin: str) -> set[str]:
 
 
 def is_in(module: str, room: str) -> bool:
-    """A room is one module, or with ".*" all modules of a package: "tokpar.pure.*"."""
+    """A room is one module, or with ".*" all modules of a package: "tokpar.files.*"."""
     return module == room or (room.endswith(".*") and module.startswith(room[:-1]))
 
 
@@ -81,6 +81,15 @@ def test_a_wing_has_the_version_of_tokpar_and_asks_for_it(wing: str) -> None:
     project = tomllib.loads((PLUGINS[wing] / "pyproject.toml").read_text("utf-8"))["project"]
     assert project["version"] == __version__
     assert f"tokpar=={__version__}" in project["dependencies"]
+
+
+def test_a_wing_is_installed_with_the_wings_that_it_needs() -> None:
+    needed = {}
+    for name in RULES:
+        project = tomllib.loads((PLUGINS[name] / "pyproject.toml").read_text("utf-8"))["project"]
+        others = [each.partition("=")[0] for each in project["dependencies"] if "tokpar-" in each]
+        needed |= {name: tuple(others)} if others else {}
+    assert needed == hooks.NEEDED
 
 
 def point_of(version: str) -> EntryPoint:

@@ -17,8 +17,8 @@ import tokpar
 from tests.support.coq_runs import COQ, Values, computed, coqc
 from tests.support.named_engine import NamedEngine
 from tokpar.certificate.checker import seam_findings
+from tokpar.files.char_classes import single
 from tokpar.interfaces import facts_of
-from tokpar.pure.classes import single
 from tokpar.types import Facts, Rule, Seam, Theorem
 
 if shutil.which("coqc") is None:

@@ -1,8 +1,8 @@
-"""Asks Hugging Face's engine for its classes of characters and writes ``tokpar/pure/classes.json``.
+"""Asks Hugging Face's engine for its classes of characters and writes ``tokpar/data/classes.json``.
 
 Run it under Python 3.11 (Unicode 14), with `tokenizers` installed:
-`python -m tests.recipes.generate_classes`; see `tokpar.pure.classes`. With `tokenizers` 1.x it asks
-for "punctuation_one" only, and leaves the other classes as they are; below 1.0 it leaves that one.
+`python -m tests.recipes.generate_classes`; see `tokpar.files.char_classes`. With `tokenizers`
+1.x it asks for "punctuation_one" only, and leaves the other classes; below 1.0 it leaves that one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-TARGET = Path(__file__).parents[2] / "tokpar" / "pure" / "classes.json"
+TARGET = Path(__file__).parents[2] / "tokpar" / "data" / "classes.json"
 CHARACTERS = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
 
 _CASED_SINCE_14 = {0x2C2F, 0xA7C0, 0xA7D0, 0xA7D6, 0xA7D8, *range(0x10570, 0x10596)}

@@ -17,11 +17,7 @@ POSSESSIVE = ("fancy-regex", "regex")
 PROPERTIES = ("Lu", "Ll", "Lt", "Lm", "Lo", "M", "N", "P", "S")
 
 SPELLINGS: Mapping[str, tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]] = {
-    "gpt2": (
-        (ALL, (shipped_patterns.GPT2,)),
-        (ALL, (known.GPT2_BRACKETS,)),
-        (ALL, (known.R50K,)),
-    ),
+    "gpt2": ((ALL, (shipped_patterns.GPT2,)), (ALL, (known.GPT2_BRACKETS,)), (ALL, (known.R50K,))),
     "cl100k": ((ALL, (shipped_patterns.CL100K,)), (ALL, (known.CL100K_MIDDLE,))),
     "cl100k_tiktoken": ((POSSESSIVE, (known.CL100K_TIKTOKEN,)), (ALL, (known.CL100K_SAVED,))),
     "qwen2": ((ALL, (shipped_patterns.QWEN2,)),),

@@ -19,10 +19,10 @@ from tests.sessions.traces import check_pins, ids_of
 from tests.support.adapters_drawn import drawn_adapter
 from tests.support.fakes import WordHash
 from tests.support.seams import part
-from tests.support.session_models import CL100K, byte_level
 from tests.support.tokenizers_drawn import named_tokenizers
+from tokpar.adapter_parts import token_bytes_of
 from tokpar.errors import FileFormatError, OptionError
-from tokpar.interfaces import Decodes, facts_of, token_bytes_of
+from tokpar.interfaces import Decodes, facts_of
 from tokpar.sessions import editing
 from tokpar.sessions.common_ends import common_prefix, common_suffix
 
@@ -207,14 +207,6 @@ def test_a_session_keeps_its_tokenizer_and_refuses_a_model_that_changed_under_it
     assert session.text == "onetwo"
 
 
-def test_a_disallowed_special_token_is_refused_where_an_edit_completes_it() -> None:
-    encoder = tokpar.Encoder(tokpar.load(named_tokenizers()["cl100k_part"]))
-    session = encoder.session("a <|endof")
-    with pytest.raises(ValueError, match="disallowed special token"):
-        session.append("text|>")
-    assert session.text == "a <|endof"
-
-
 def test_threads_edit_one_after_the_other() -> None:
     session = encoder_of("cl100k_part").session()
     refused: list[OptionError] = []
@@ -292,46 +284,6 @@ def test_common_ends_are_those_found_character_by_character() -> None:
 
 
 # ---------------------------------------------------------------------------- published bugs
-
-
-def test_the_failing_example_of_tensorrt_llm() -> None:
-    """Its rule goes back 64 tokens and accepts if 32 agree: wrong ids in a run of digits.
-
-    tensorrt_llm/inputs/prefix_token_cache.py. All 32 tokens are "3", in any phase of the groups of
-    three digits; whether "10" is one token depends on the phase."""
-    adapter = tokpar.load(byte_level(CL100K, ("1", "0")))
-    wrong = 0
-    for count in (100, 101, 102, 103):
-        old = "The quick brown fox. " + "3" * count
-        for more in ("10", "10 and more.", "2026 ok", "1"):
-            ids, expected = ids_of(adapter, old), ids_of(adapter, old + more)
-            patch = tokpar.Encoder(adapter).session(old).append(more)
-            assert ids[: patch.replace_from] + patch.replacement_ids.tolist() == expected
-            wrong += rule_of_tensorrt_llm(adapter, old, more) != expected
-    assert wrong > 0
-
-
-def rule_of_tensorrt_llm(adapter: Any, old: str, more: str) -> list[int]:
-    """The ids that its rule makes of the old ids; a full encode where it gives up."""
-    ids = ids_of(adapter, old)
-    first = len(ids) - 64
-    start = int(adapter.locate(np.array(ids, np.uint32), old)[first, 0])
-    tail = ids_of(adapter, old[start:] + more)
-    span = min(32, len(tail))
-    agree = tail[:span] == ids[first : first + span]
-    return ids[:first] + tail if agree else ids_of(adapter, old + more)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_chats_whose_template_rewrites_old_characters(seed: int) -> None:
-    """Each turn replaces some old characters (TensorRT-LLM#17462): `update` finds which."""
-    rng, encoder = random.Random(seed), encoder_of("deepseek_part")
-    session, text = encoder.session(), ""
-    for turn in range(12):
-        text = text.removesuffix("<think>\n\n</think>") + f"<|user|>{PROSE[: rng.randint(1, 40)]}"
-        text += f"<|assistant|>turn {turn} {PROSE[rng.randint(0, 30) :]}<think>\n\n</think>"
-        session.update(text)
-        assert session.unprocessed_ids.tolist() == ids_of(encoder.tokenizer, text)
 
 
 @pytest.mark.parametrize(

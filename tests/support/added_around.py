@@ -7,9 +7,7 @@ from functools import cache
 
 from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 
-from tests.support.tokenizers_drawn import (
-    Added,
-)
+from tests.support.tokenizers_drawn import Added
 
 
 def occurrences(content: str, text: str) -> Iterator[tuple[int, int]]:

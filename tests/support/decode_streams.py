@@ -8,13 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.decoding.decoders_drawn import (
-    BYTES,
-    HALVES,
-    LLAMA,
-    DecoderSpec,
-    spec_of,
-)
+from tests.decoding.decoders_drawn import BYTES, HALVES, LLAMA, DecoderSpec, spec_of
 from tokpar import Encoder
 from tokpar.decoding.streams import DecodeStream, common_start
 from tokpar.errors import EngineError

@@ -6,7 +6,6 @@ around `WordHash`, the default, nothing can be proved. All of them can go to ano
 
 from __future__ import annotations
 
-import os
 import re
 import zlib
 from collections.abc import Callable, Mapping
@@ -15,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from tokpar.adapter_parts import EngineTraits, traits_of
 from tokpar.arrays import IdArray
-from tokpar.interfaces import HasSpec, TokenizerAdapter, facts_of, traits_of
-from tokpar.types import EngineTraits, Facts
+from tokpar.interfaces import HasSpec, TokenizerAdapter, facts_of
+from tokpar.types import Facts
 
 
 class Panic(BaseException):
@@ -109,16 +109,4 @@ class FailsWithout(Wrapper):
     def encode(self, text: str) -> IdArray:
         if self.marker not in text:
             raise ValueError(f"no {self.marker!r}")
-        return self.inner.encode(text)
-
-
-@dataclass(frozen=True)
-class DiesInWorkers(Wrapper):
-    """Ends the process unless it is the one that the wrapper was made in."""
-
-    home: int = field(default_factory=os.getpid)
-
-    def encode(self, text: str) -> IdArray:
-        if os.getpid() != self.home:
-            os._exit(3)
         return self.inner.encode(text)

@@ -39,12 +39,7 @@ def byte_level(use_regex: bool = False) -> Config:
 
 
 def split(pattern: str) -> Config:
-    return {
-        "type": "Split",
-        "pattern": {"Regex": pattern},
-        "behavior": "Isolated",
-        "invert": False,
-    }
+    return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
 
 
 def added(content: str, id_: int, **flags: bool) -> Config:

@@ -68,11 +68,7 @@ def odd_bpe(rng: random.Random, is_byte_level: bool) -> Any:
         options |= {"continuing_subword_prefix": "##"}
     vocabulary = odd_ids(rng, list(dict.fromkeys([*tokens, *strays, "[UNK]"])))
     return models.BPE(
-        vocabulary,
-        merges,
-        fuse_unk=rng.random() < 0.3,
-        ignore_merges=rng.random() < 0.3,
-        **options,
+        vocabulary, merges, fuse_unk=rng.random() < 0.3, ignore_merges=rng.random() < 0.3, **options
     )
 
 

@@ -8,7 +8,10 @@ from pathlib import Path
 
 from tests.support.paths import ROOT
 
-WINGS = [ROOT / "plugins" / f"tokpar-{name}" for name in ("bench", "diff", "explain", "train")]
+WINGS = [
+    ROOT / "plugins" / f"tokpar-{name}"
+    for name in ("bench", "diff", "explain", "pure", "strategies", "train")
+]
 """Packages whose README is their page; tokpar-incremental runs its own."""
 PAGES = [
     ROOT / "README.md",

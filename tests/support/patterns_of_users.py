@@ -7,10 +7,11 @@ from functools import cache
 from itertools import product
 from typing import Any
 
+from tokpar_pure.adapter import PureTokenizer
+
 from tests.conftest import below_one
-from tokpar.adapters.pure import PureTokenizer
+from tokpar.files.vocabulary import Vocabulary
 from tokpar.patterns.shipped_patterns import CL100K
-from tokpar.pure.vocabulary import Vocabulary
 from tokpar.types import AddedToken
 
 ATOMS = ("a", "A", "b", "1", "12", " ", "  ", "\n", "\t", "'s", ".", "中", "é", "e\u0301", "Σ", "ſ")
@@ -53,7 +54,7 @@ def by_hugging_face(
     patterns: tuple[str, ...], normalizer: Any = None, flags: Any = None, prefix: bool = False
 ) -> Any:
     tokenizers = below_one()
-    from tokpar.pure.vocabulary import byte_alphabet
+    from tokpar.files.vocabulary import byte_alphabet
 
     letter = {byte: char for char, byte in byte_alphabet().items()}
 

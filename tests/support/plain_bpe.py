@@ -1,12 +1,13 @@
-"""Byte-pair encoding, written to be obviously right: the models of `tokpar.pure` have its ids.
+"""Byte-pair encoding, written to be obviously right: the models of `tokpar_pure` have its ids.
 `merge_by_scanning` says it in code, `merge_by_heap` gives the same tokens in O(n log n)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tokpar.pure.merging import NEVER, merge_by_queue
-from tokpar.pure.vocabulary import Merges, Ranks, Vocabulary
+from tokpar_pure.merging import NEVER, merge_by_queue
+
+from tokpar.files.vocabulary import Merges, Ranks, Vocabulary
 
 Rule = Callable[[int, int], tuple[int, int] | None]
 """(left id, right id) -> (priority, merged id), less is better; None if the two do not merge."""

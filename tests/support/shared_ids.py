@@ -17,8 +17,7 @@ LONG = "xyc" * 2000
 
 
 def sharing(
-    more: Mapping[str, int] = MORE,
-    merges: Sequence[tuple[str, str]] = MERGES,
+    more: Mapping[str, int] = MORE, merges: Sequence[tuple[str, str]] = MERGES
 ) -> dict[str, Any]:
     """A `tokenizer.json` of GPT-2's kind."""
     model = {"type": "BPE", "vocab": {**ALPHABET, **more}, "merges": [list(m) for m in merges]}

@@ -8,10 +8,7 @@ from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
 from tests.support.charsmaps import NMT_LIKE, charsmap
 from tests.support.seams import serial
-from tests.support.stages_drawn import (
-    byte_bpe,
-    shaped,
-)
+from tests.support.stages_drawn import byte_bpe, shaped
 from tests.support.tokenizers_drawn import is_panic
 
 MARKS = normalizers.Replace(" ", "▁")

@@ -434,9 +434,7 @@ def _(spec: WordPieceSpec) -> Tokenizer:
         part = part.lower() if spec.lowercase else part
         tokens.append(part if start == 0 or rng.random() < 0.3 else f"##{part}")
     model = models.WordPiece(
-        vocab=numbered(tokens),
-        unk_token="[UNK]",
-        max_input_chars_per_word=spec.max_characters,
+        vocab=numbered(tokens), unk_token="[UNK]", max_input_chars_per_word=spec.max_characters
     )
     tokenizer = Tokenizer(model)
     tokenizer.normalizer = normalizers.BertNormalizer(

@@ -23,11 +23,12 @@ from tests.support.tokenizers_drawn import (
     build,
     byte_characters,
 )
+from tokpar.adapter_parts import EngineTraits
 from tokpar.arrays import IdArray, SpanArray, has_surrogate, offsets_of, spans_from_lengths
 from tokpar.errors import OptionError
-from tokpar.pure.added_token_search import AddedTokens
+from tokpar.files.added_token_search import AddedTokens
 from tokpar.spans import postprocess_single
-from tokpar.types import AddedToken, EngineTraits, Facts, Piece, Rows
+from tokpar.types import AddedToken, Facts, Piece, Rows
 
 GPT2 = PATTERNS["gpt2"][0]
 PLAIN = (Added("<s>"), Added("zq", single_word=True), Added("a<s", normalized=True))

@@ -19,13 +19,7 @@ from tokpar.patterns.splits import SplitStage, decide_pairs
 
 ENGINES = ("regex", "oniguruma", "fancy-regex")
 DEEPSEEK = DEEPSEEK_STAGES
-DEEPSEEK_CODER = (
-    r"[\r\n]",
-    r"\s?\p{L}+",
-    r"\s?\p{P}+",
-    r"[一-龥]+",
-    r"\p{N}",
-)
+DEEPSEEK_CODER = (r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", r"[一-龥]+", r"\p{N}")
 REAL: dict[str, tuple[tuple[str, ...], str]] = {
     "gpt2": ((GPT2,), "a 's1\n"),
     "cl100k": ((CL100K,), "a \ns'1"),

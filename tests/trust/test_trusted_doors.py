@@ -69,22 +69,6 @@ def test_a_run_goes_over_appends_and_not_over_untrusted_text() -> None:
     assert (len(session), session.revision) == (31, 5)
 
 
-def test_a_session_survives_text_with_its_names() -> None:
-    tokenizer = small_chat()
-    session = tokpar.Encoder(tokenizer).trusted_session("<|end|>a")
-    session.append("".join(map(chr, range(0xE000, 0xF900))), trusted=False)
-    session.append("<|end|>")
-    assert session.ids.tolist() == tokenizer.encode(session.text).ids
-
-
-def test_only_what_changed_is_encoded_again() -> None:
-    session = tokpar.Encoder(small_chat()).trusted_session("<|start|>" + "word " * 5000)
-    patch = session.append(" more <|end|>")
-    assert patch.replace_from > 24_000
-    patch = session.append("and <|end|>", trusted=False)
-    assert patch.replace_from > 24_000
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [

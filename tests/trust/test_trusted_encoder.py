@@ -377,10 +377,7 @@ def test_spans_that_cannot_be_used(spans: Any, message: str) -> None:
 
 @pytest.mark.parametrize(
     ("control", "message"),
-    [
-        ("none", 'must be "default", "special" or a list'),
-        (["<none>"], "no such added token"),
-    ],
+    [("none", 'must be "default", "special" or a list'), (["<none>"], "no such added token")],
 )
 def test_control_that_cannot_be_used(control: Any, message: str) -> None:
     with pytest.raises(tokpar.OptionError, match=message):

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tokpar.pure.vocabulary import GPT2_PATTERN, byte_alphabet
+from tokpar.files.vocabulary import GPT2_PATTERN, byte_alphabet
 
 FILE = Path(__file__).parent / "format_two.json"
 Json = dict[str, Any]

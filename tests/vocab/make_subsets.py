@@ -275,12 +275,7 @@ def unigram_pieces(size: int) -> list[tuple[str, float]]:
 
 def metaspace_unigram() -> dict[str, Any]:
     """A small Unigram model that scores each word alone."""
-    metaspace = {
-        "type": "Metaspace",
-        "replacement": "▁",
-        "prepend_scheme": "always",
-        "split": True,
-    }
+    metaspace = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
     vocab = [("<unk>", 0.0), *unigram_pieces(499)]
     return {
         "version": "1.0",

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokpar.interfaces import CachedRows, later_call_of
-from tokpar.types import DecodingParts, Rows
+from tokpar.adapter_parts import DecodingParts, later_call_of
+from tokpar.interfaces import CachedRows
+from tokpar.types import Rows
 
 if TYPE_CHECKING:
     from tokpar.cache.segment_cache import SegmentCache

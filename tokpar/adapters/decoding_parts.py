@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from tokpar.adapter_parts import DecodingParts
 from tokpar.adapters.hf_tokens import DecodedTokens
 from tokpar.decoding.shapes import CLEANUP_PAIRS
 from tokpar.errors import OptionError
-from tokpar.types import DecodingParts
 
 CLEANED_BY_TRANSFORMERS = tuple(pair for pair in CLEANUP_PAIRS if pair != (" do not", " don't"))
 """The replacements of `clean_up_tokenization` in transformers, in its order."""

@@ -17,10 +17,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from tokpar.adapter_parts import Loader
 from tokpar.adapters.settings import TEKKEN, DirectoryTokenizer, is_panic
 from tokpar.errors import FileFormatError
 from tokpar.foreign_errors import raise_foreign
-from tokpar.types import Loader
 
 AUTO_TOKENIZER = "AutoTokenizer"
 _CALLS = ("__call__", "encode", "_encode_plus", "_batch_encode_plus")

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from tokpar.adapter_parts import Loader
 from tokpar.adapters.settings import TEKKEN, DirectoryTokenizer
 from tokpar.errors import FileFormatError
-from tokpar.pure.formats import read_config
-from tokpar.types import Loader
+from tokpar.files.formats import read_config
 
 TOKENIZER_JSON = "tokenizer.json"
 GENERIC = ("PreTrainedTokenizerFast", "TokenizersBackend")

@@ -20,7 +20,7 @@ from tokpar.cache.merges import GateError, Parts, Source, merges_of, model_parts
 from tokpar.errors import ChangedError
 from tokpar.facts.hf_vocabulary import bytes_of_token
 from tokpar.facts.space_stages import MARK
-from tokpar.pure.vocabulary import letters_of
+from tokpar.files.vocabulary import letters_of
 from tokpar.types import AddedToken, Facts
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from tokpar.adapters.settings import is_panic
 from tokpar.errors import EngineError, OptionError
 from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths, with_tokens
 from tokpar.facts.hf_vocabulary import token_bytes
+from tokpar.files.json_parts import Json
 from tokpar.foreign_errors import raise_foreign
-from tokpar.pure.parts import Json
 from tokpar.types import Facts
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from tokpar.adapters.cached_rows import CachedAdapter
 from tokpar.arrays import LONG_ROW, IdArray, IntArray, copy_rows, has_surrogate, offsets_of
 from tokpar.concatenation import concatenate
 from tokpar.errors import FileFormatError
-from tokpar.pure.parts import Json
-from tokpar.pure.postprocess import InsertedIds, read_around
+from tokpar.files.json_parts import InsertedIds, Json, read_around
 from tokpar.types import Facts, Rows
 
 if TYPE_CHECKING:

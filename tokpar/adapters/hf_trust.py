@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from tokenizers import AddedToken as EngineToken
 
+from tokpar.adapter_parts import TrustParts
 from tokpar.adapters.hf_copy import FLAGS, private_copy
 from tokpar.adapters.hf_look import AFFIXES
 from tokpar.adapters.hf_postprocess import parse_component
 from tokpar.errors import OptionError
-from tokpar.types import AddedToken, TrustParts
+from tokpar.types import AddedToken
 
 if TYPE_CHECKING:
     from tokpar.adapters.hf_v0 import HuggingFaceTokenizer

@@ -22,6 +22,7 @@ import tokenizers
 from tokenizers import Tokenizer
 
 from tokpar import kernel_modules
+from tokpar.adapter_parts import DecodingParts, EngineTraits, Loader, Origin, TrustParts
 from tokpar.adapters.hf_copy import (
     bare_copy,
     facts_of_copy,
@@ -61,16 +62,7 @@ from tokpar.arrays import IdArray, IntArray, SpanArray, byte_starts, offsets_of
 from tokpar.errors import ChangedError, OptionError
 from tokpar.facts.hf_facts import MISPLACED
 from tokpar.foreign_errors import raise_foreign
-from tokpar.types import (
-    DIVIDED_SCHEMES,
-    DecodingParts,
-    EngineTraits,
-    Loader,
-    Origin,
-    Piece,
-    Rows,
-    TrustParts,
-)
+from tokpar.types import DIVIDED_SCHEMES, Piece, Rows
 
 if TYPE_CHECKING:
     from tokpar.adapters.hf_offsets import EngineOffsets

@@ -19,6 +19,7 @@ import numpy as np
 import tokenizers
 from tokenizers import Tokenizer
 
+from tokpar.adapter_parts import DecodingParts, EngineTraits, Loader, Origin
 from tokpar.adapters.decoding_parts import parts_of_hf_one
 from tokpar.adapters.fingerprint import fingerprint_of
 from tokpar.adapters.hf_postprocess import (
@@ -27,7 +28,6 @@ from tokpar.adapters.hf_postprocess import (
     around_of,
     postprocess_from,
 )
-from tokpar.adapters.pure import FileTokenizer
 from tokpar.adapters.settings import (
     POSTPROCESS_FLAGS,
     bert_file,
@@ -43,12 +43,12 @@ from tokpar.errors import EngineError, FileFormatError
 from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths
 from tokpar.facts.hf_vocabulary import bytes_of_token
 from tokpar.facts.token_lengths import TokenLengths
+from tokpar.files.format_upgrade import as_format_one
+from tokpar.files.json_parts import InsertedIds
+from tokpar.interfaces import Locates
 from tokpar.limits import CACHE_BYTES
 from tokpar.patterns.known_pattern import shipped_pattern
-from tokpar.pure.format_upgrade import as_format_one
-from tokpar.pure.postprocess import InsertedIds
-from tokpar.pure.pretokenize import PUNCTUATION
-from tokpar.types import DecodingParts, EngineTraits, Facts, Loader, Origin, Rows
+from tokpar.types import Facts, Rows
 
 _DEFAULTS: Mapping[str, bool] = dict.fromkeys(POSTPROCESS_FLAGS, True)
 _BARE: Mapping[str, Any] = {"add_special_tokens": False, "padding": None, "truncation": None}
@@ -202,24 +202,28 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         """Returns the UTF-8 byte spans of the ids of `encode(text)`.
 
-        tokenizers 1.x returns no offsets. If tokens do not tile the text, `tokpar.pure` encodes the
-        text again to find the spans, which is slow. Raises LookupError for other ids, and if
-        `tokpar.pure` cannot load the tokenizer or gets other ids."""
+        tokenizers 1.x returns no offsets. If tokens do not tile the text, the package
+        tokpar-pure encodes the text again to find the spans, which is slow. Raises LookupError for
+        other ids, and if that package is not installed, cannot load the tokenizer or gets other
+        ids."""
         if self._json_facts.lengths is None:
             return self._pure.locate(ids, text)
         return self._json_facts.lengths.spans(ids, text)
 
     @cached_property
-    def _pure(self) -> FileTokenizer:
+    def _pure(self) -> Locates:
+        untold = "tokenizers 1.x does not tell where tokens lie, and"
         try:
-            config = config_of(self._own)
-            stage = _with_its_punctuation(config.get("pre_tokenizer"))
-            return FileTokenizer({**config, "pre_tokenizer": stage}, self.name)
-        except FileFormatError as error:
+            from tokpar_pure.adapter import twin_of_one  # a package of its own
+
+            return twin_of_one(config_of(self._own), self.name)
+        except ModuleNotFoundError as error:
             raise LookupError(
-                f"tokenizers 1.x does not tell where tokens lie, and neither does engine='pure': "
-                f"{error}"
+                f"{untold} tokpar-pure, which does, is not installed: "
+                "pip install ./plugins/tokpar-pure, in a checkout of tokpar"
             ) from error
+        except FileFormatError as error:
+            raise LookupError(f"{untold} neither does engine='pure': {error}") from error
 
     def decode(self, ids: Sequence[int]) -> str:
         """Returns the text of the caller's own decoder, special tokens kept
@@ -257,17 +261,6 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
             "truncation": self._call["truncation"],
             "padding": self._call["padding"],
         }
-
-
-def _with_its_punctuation(stage: Any) -> Any:
-    """Returns the pre-tokenizer for `tokpar.pure`, with the mark that it splits at the punctuation
-    of 1.x and not of 0.2x."""
-    if not isinstance(stage, dict):
-        return stage
-    inner = stage.get("pretokenizers")
-    if isinstance(inner, list):
-        return {**stage, "pretokenizers": [_with_its_punctuation(each) for each in inner]}
-    return {**stage, PUNCTUATION: "punctuation_one"}
 
 
 def _postprocess(

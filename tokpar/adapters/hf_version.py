@@ -43,7 +43,7 @@ def load(source: object, **settings: Any) -> FileAdapter | None:
         try:
             return _adapter(source, settings)
         except FileFormatError as error:
-            from tokpar.pure.format_upgrade import VERSION  # only an error needs it
+            from tokpar.files.format_upgrade import VERSION  # only an error needs it
 
             if installed_release() < (1,) and path.suffix == ".json" and _version(path) == VERSION:
                 raise FileFormatError(

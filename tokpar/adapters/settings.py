@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tokpar.adapter_parts import Loader
 from tokpar.errors import EngineError, FileFormatError, OptionError
 from tokpar.foreign_errors import raise_foreign
 from tokpar.limits import CACHE_BYTES, require_cache_bytes
-from tokpar.types import Loader
 
 _T = TypeVar("_T")
 
@@ -108,7 +108,7 @@ def bert_file(path: Path, settings: Mapping[str, Any]) -> tuple[dict[str, Any], 
     `lowercase`, which only this kind of file has.
 
     Raises OptionError, FileFormatError, FileNotFoundError."""
-    from tokpar.pure.bert import bert_config  # other files do without it
+    from tokpar.files.bert import bert_config  # other files do without it
 
     postprocess_flags = flags(settings, (*POSTPROCESS_FLAGS, "lowercase"))
     return bert_config(path, postprocess_flags.pop("lowercase", True)), postprocess_flags

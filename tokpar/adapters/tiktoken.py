@@ -18,6 +18,7 @@ import tiktoken
 from tiktoken.core import _special_token_regex, raise_disallowed_special_token
 
 from tokpar import kernel_modules
+from tokpar.adapter_parts import EngineTraits, Origin, TrustParts
 from tokpar.adapters.cached_rows import CachedAdapter
 from tokpar.adapters.fingerprint import fingerprint_of
 from tokpar.adapters.settings import TEKKEN, check_names, is_panic, path_of, take_engine_check
@@ -36,13 +37,13 @@ from tokpar.cache.merges import Source
 from tokpar.cache.segment_cache import SegmentCache, segment_cache_for
 from tokpar.errors import EngineError, OptionError
 from tokpar.facts.token_lengths import TokenLengths
+from tokpar.files.formats import read_ranks
+from tokpar.files.openai import KNOWN_ENCODINGS
+from tokpar.files.vocabulary import Vocabulary, require_free_ids
 from tokpar.foreign_errors import raise_foreign
 from tokpar.limits import CACHE_BYTES, require_cache_bytes
 from tokpar.patterns.known_pattern import shipped_pattern
-from tokpar.pure.formats import read_ranks, require_free_ids
-from tokpar.pure.openai import KNOWN_ENCODINGS
-from tokpar.pure.vocabulary import Vocabulary
-from tokpar.types import AddedToken, EngineTraits, Facts, Origin, Rows, TrustParts
+from tokpar.types import AddedToken, Facts, Rows
 
 ENGINE = "fancy-regex"
 Specials = Literal["all"] | Collection[str]

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 import tiktoken
 
+from tokpar.adapter_parts import DecodingParts
 from tokpar.adapters.decoding_parts import refuse_skipping
 from tokpar.arrays import IdArray
-from tokpar.types import DecodingParts, Facts
+from tokpar.types import Facts
 
 # The ids of tiktoken's own `encode` depend on these attributes, and on methods named "encode...".
 _DATA = ("_core_bpe", "_mergeable_ranks", "_pat_str", "_special_tokens", "special_tokens_set")

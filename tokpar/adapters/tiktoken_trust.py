@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import tiktoken
 
+from tokpar.adapter_parts import TrustParts
 from tokpar.adapters.tiktoken_encodings import arguments_of
 from tokpar.errors import OptionError
-from tokpar.types import AddedToken, TrustParts
+from tokpar.types import AddedToken
 
 if TYPE_CHECKING:
     from tokpar.adapters.tiktoken import TiktokenTokenizer

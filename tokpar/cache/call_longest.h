@@ -3,11 +3,12 @@
 
    Only canonical tokens count: those that the merges make of their own bytes. The tree of canonical tokens:
 
-     root[symbol]   | size (8) | id (21) | DEEPER | PARTIAL | node (22) |   symbol: a byte, or 256 + a character of three
-     edges          | node (22) | symbol (17) |, then a word as in `root`   a slot; 0: free
+     root[symbol]   | DEEPER (12) | size (8) | id (21) | PARTIAL | node (22) |   symbol: a byte, or 256 + a character of three
+     edges          | node (22) | symbol (17) |, then a word as in `root`        a slot; 0: free
 
    size, id   of the longest canonical token that the path to the node begins with
-   DEEPER     edges go on from the node; PARTIAL: some of them with the first byte of a character of three
+   DEEPER     a bit for the hash of the symbol of each edge that goes on from the node, so most symbols without an edge
+              cost no look; PARTIAL: some of them with the first byte of a character of three
 
      joins    2^20 bits: a bit for the hash of (last symbol of the left part, first symbol of the right part) of each rule
 
@@ -18,11 +19,13 @@
    left, right, rank   its rule: the last merge that makes it; rank NONE: a byte
    level, by_right, by_left   its lambda, r and l (proofs/incremental-bpe.md); -1: a byte */
 
+enum { AHEAD = 96 }; /* bytes whose edges are fetched */
+
 typedef struct { u32 size, shorter, left, right, rank; int32_t level, by_right, by_left; } Token;
 
 typedef struct { u64 *edges, mask, *root, *joins; Token *tokens; } Longest;
 
-enum { NODE = (1 << 22) - 1, PARTIAL = 1 << 22, DEEPER = 1 << 23, ID_AT = 24, SIZE_AT = 45, MOST_IDS = 1 << 21 };
+enum { NODE = (1 << 22) - 1, PARTIAL = 1 << 22, ID_AT = 23, SIZE_AT = 44, MOST_IDS = 1 << 21, DEEPER_AT = 52 };
 enum { SYMBOLS = 256 + (1 << 16), LONGEST_TOKEN = 255, PAIRS = 1 << 16, JOINS = 1 << 20 };
 
 /* Returns the symbol at p[0 : n], n > 0, and its bytes. */
@@ -41,29 +44,40 @@ static inline u32 symbol_before(const u8 *p, i64 n)
     return size == 3 ? whole : p[n - 1];
 }
 
+static inline u64 edge_place(u64 key) { return key * 0x9E3779B97F4A7C15u >> 24; }
+
 /* Returns the slot of an edge, or a free one. `key`: node << 17 | symbol. */
 static inline u64 *edge_slot_of(u64 *edges, u64 mask, u64 key)
 {
-    u64 at = key * 0x9E3779B97F4A7C15u >> 24;
+    u64 at = edge_place(key);
     while (edges[2 * (at & mask)] && edges[2 * (at & mask)] != key)
         at++;
     return edges + 2 * (at & mask);
 }
 
+static inline u64 edge_bit(u32 symbol) { return (u64)1 << (DEEPER_AT + (symbol * 0x9E3779B1u >> 16) * 12 / 65536); }
+
+static inline u32 id_of(u64 node) { return (u32)(node >> ID_AT) % MOST_IDS; }
+
+static inline i64 size_of(u64 node) { return (u8)(node >> SIZE_AT); }
+
 /* Returns the word of the node behind a node, or 0. `node` 0: the root. */
 static inline u64 next_node(const Longest *l, u64 node, u32 symbol)
 {
-    return node ? edge_slot_of(l->edges, l->mask, (node & NODE) << 17 | symbol)[1] : l->root[symbol];
+    if (!node)
+        return l->root[symbol];
+    return node & edge_bit(symbol) ? edge_slot_of(l->edges, l->mask, (node & NODE) << 17 | symbol)[1] : 0;
 }
 
 /* Returns the word of the last node on the way of p[0 : n], n > 0: it has the longest canonical token. */
 static inline u64 longest_token(const Longest *l, const u8 *p, i64 n)
 {
     i64 size, i = 0;
-    u64 node = 0, next = DEEPER;
-    for (; i < n && next & DEEPER; i += size) {
+    u64 node = 0;
+    for (; i < n && (!i || node >> DEEPER_AT); i += size) {
         u32 symbol = symbol_at(p + i, n - i, &size);
-        if ((next = next_node(l, node, symbol)) == 0) {
+        u64 next = next_node(l, node, symbol);
+        if (!next) {
             int may_go_on = size == 3 && (!node || node & PARTIAL);
             for (i64 k = i; may_go_on && k < i + 2 && (next = next_node(l, node, p[k])); k++)
                 node = next;
@@ -123,23 +137,43 @@ static inline int may_follow(const Longest *l, const Merges *m, u64 *known, u32 
     return *slot & 1;
 }
 
+/* Fetches the first edge of what may begin at each place of p[at : stop]. */
+static inline void fetch_edges(const Longest *l, const u8 *p, i64 at, i64 stop, i64 n)
+{
+    i64 size, next;
+    u32 symbol = symbol_at(p + at, n - at, &size);
+    for (; at < stop && at + size < n; at += size, size = next) {
+        u64 node = l->root[symbol];
+        u32 left = symbol;
+        symbol = symbol_at(p + at + size, n - at - size, &next);
+        FETCH(l->joins + (join_place(left, symbol) >> 6));
+        if (node & edge_bit(symbol))
+            FETCH(l->edges + 2 * (edge_place((node & NODE) << 17 | symbol) & l->mask));
+    }
+}
+
 /* Writes the ids of p[0 : n], and returns how many there are; -1 if canonical tokens of the tree do not make the
    word. `dead`: n / 64 + 1 zeros, a bit for each place behind which nothing fits. */
 static i64 longest_ids(const Longest *l, const Merges *m, u64 *known, const u8 *p, i64 n, u32 *id, u64 *dead)
 {
-    i64 count = 0, at = 0;
+    i64 count = 0, at = 0, fetched = AHEAD;
+    fetch_edges(l, p, 0, fetched, n);
     u64 node = longest_token(l, p, n);
-    u32 token = (u32)(node >> ID_AT) % MOST_IDS;
-    i64 end = (i64)(node >> SIZE_AT);
+    u32 token = id_of(node);
+    i64 end = size_of(node);
     for (;;) {
         if (!(dead[end >> 6] >> (end & 63) & 1) &&
             (!count || !may_join(l, p, at, n) || may_follow(l, m, known, id[count - 1], token))) {
             id[count++] = token;
             if ((at = end) == n)
                 return count;
+            if (fetched < at + AHEAD / 2) {
+                fetched = at + AHEAD;
+                fetch_edges(l, p, at + AHEAD / 2, fetched, n);
+            }
             node = longest_token(l, p + at, n - at);
-            token = (u32)(node >> ID_AT) % MOST_IDS;
-            end = at + (i64)(node >> SIZE_AT);
+            token = id_of(node);
+            end = at + size_of(node);
             continue;
         }
         while ((token = l->tokens[token].shorter) == NONE) {
@@ -213,7 +247,7 @@ static void plant_token(Planting *plant, const u8 *p, i64 n)
         u64 key = word ? (*word & NODE) << 17 | symbol : 0;
         u64 *slot = word ? edge_slot_of(l->edges, l->mask, key) : NULL;
         if (word)
-            *word |= DEEPER | (p[i] >> 4 == 14 && size == 1 ? PARTIAL : 0), *slot = key;
+            *word |= edge_bit(symbol) | (p[i] >> 4 == 14 && size == 1 ? PARTIAL : 0), *slot = key;
         word = word ? slot + 1 : l->root + symbol;
         if (!*word)
             *word = longest_beginning(&plant->canonical, p, i + size) | ++plant->nodes;
@@ -284,7 +318,7 @@ static int plant_tokens(Planting *plant, const Merges *m, const u32 *byte_ids, c
             continue;
         find_level(l->tokens, token);
         u64 shorter = longest_beginning(words, p, token->size - 1);
-        token->shorter = shorter ? (u32)(shorter >> ID_AT) % MOST_IDS : NONE;
+        token->shorter = shorter ? id_of(shorter) : NONE;
         plant_token(plant, p, token->size);
         if (token->rank == NONE)
             continue;

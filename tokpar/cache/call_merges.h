@@ -37,7 +37,13 @@ static inline void fetch_rank(const Merges *m, u32 left, u32 right)
     FETCH(m->pairs + (hash >> m->shift));
 }
 
-static inline u32 ranked(u32 rank, int i) { return rank == NONE ? NONE : rank << 6 | (u32)i; }
+static inline u32 ranked(const Merges *m, u32 rank, int i)
+{
+    if (rank == NONE)
+        return NONE;
+    FETCH(m->made + rank);
+    return rank << 6 | (u32)i;
+}
 
 /* Merges n ids in place, 1 <= n <= SHORT. Returns how many are left.
 
@@ -48,7 +54,7 @@ static int merge_short(const Merges *m, const u32 *of_bytes, const u8 *p, u32 *i
     u32 pair[SHORT + 1];
     u8 next[SHORT + 2], prev[SHORT + 2];
     for (int i = 0; i + 1 < n; i++)
-        pair[i] = ranked(of_bytes ? of_bytes[p[i] << 8 | p[i + 1]] : rank_of(m, id[i], id[i + 1]), i);
+        pair[i] = ranked(m, of_bytes ? of_bytes[p[i] << 8 | p[i + 1]] : rank_of(m, id[i], id[i + 1]), i);
     for (int i = 0; i <= n; i++)
         next[i] = (u8)(i + 1), prev[i] = (u8)(i - 1);
     pair[n - 1] = NONE;
@@ -66,9 +72,9 @@ static int merge_short(const Merges *m, const u32 *of_bytes, const u8 *p, u32 *i
         next[i] = (u8)behind;
         prev[behind] = (u8)i;
         left--;
-        pair[i] = behind < n ? ranked(rank_of(m, made, id[behind]), i) : NONE;
+        pair[i] = behind < n ? ranked(m, rank_of(m, made, id[behind]), i) : NONE;
         if (i)
-            pair[before] = ranked(rank_of(m, id[before], made), before);
+            pair[before] = ranked(m, rank_of(m, id[before], made), before);
     }
     for (int i = 0, to = 0; to < left; i = next[i])
         id[to++] = id[i];

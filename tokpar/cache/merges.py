@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tokpar import kernel_modules
 from tokpar.arrays import IdArray, IntArray, offsets_of
 from tokpar.facts.hf_vocabulary import VocabularyArrays
-from tokpar.pure.vocabulary import byte_alphabet
+from tokpar.files.vocabulary import byte_alphabet
 
 Parts = Mapping[str, tuple[int, int]]
 MOST_IDS = 1 << 31

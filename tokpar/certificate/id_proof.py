@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from tokpar.adapter_parts import own_call_of
 from tokpar.arrays import NO_INTS, IdArray, IntArray
 from tokpar.certificate.check_context import RefusedError
 from tokpar.certificate.findings import Finding
@@ -19,12 +20,7 @@ from tokpar.certificate.segment_ids import SegmentIds, segment_ids
 from tokpar.certificate.segment_pretokens import PretokenGate
 from tokpar.certificate.tokenizer_probe import TokenizerProbe
 from tokpar.errors import EngineError
-from tokpar.interfaces import (
-    Locates,
-    PostProcesses,
-    TokenizerAdapter,
-    own_call_of,
-)
+from tokpar.interfaces import Locates, PostProcesses, TokenizerAdapter
 from tokpar.seams import Columns, Seams
 from tokpar.types import Facts, Rows, Theorem
 

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
+from tokpar.adapter_parts import Origin
 from tokpar.certificate.canonical_form import (
     FLAGS,
     Json,
@@ -24,7 +25,7 @@ from tokpar.certificate.canonical_form import (
     parse_json,
 )
 from tokpar.errors import FileFormatError
-from tokpar.types import AddedToken, Origin
+from tokpar.types import AddedToken
 
 _SAMPLING = ("dropout", "alpha", "nbest_size")
 _SETTINGS = (

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tokpar.adapter_parts import inserted_ids, origin_of, trust_parts_of
 from tokpar.arrays import IdArray, IntArray, first_difference, has_surrogate
 from tokpar.certificate.canonical_form import JsonForm, RankForm
 from tokpar.certificate.check_context import RefusedError, require
@@ -26,13 +27,7 @@ from tokpar.certificate.own_postprocess import postprocess_of
 from tokpar.certificate.own_vocabulary import OwnVocabulary
 from tokpar.certificate.tokenizer_probe import Utf8Text
 from tokpar.errors import EngineError, OptionError
-from tokpar.interfaces import (
-    Locates,
-    TokenizerAdapter,
-    inserted_ids,
-    origin_of,
-    trust_parts_of,
-)
+from tokpar.interfaces import Locates, TokenizerAdapter
 from tokpar.seams import Columns, Everywhere, Seams
 from tokpar.types import AddedToken, Trust
 

@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Literal
 
+from tokpar.adapter_parts import inserted_ids, traits_of
 from tokpar.arrays import IdArray, frozen_ids
 from tokpar.chunks.special_tokens import FixedTokens, special_tokens_of
 from tokpar.concatenation import EncodeRows
 from tokpar.cuts.finder import finder_for
 from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
-from tokpar.interfaces import TokenizerAdapter, facts_of, inserted_ids, traits_of
+from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.limits import require_choice, require_count, require_text
 from tokpar.plan import serial_report
 from tokpar.seams import NO_SEAMS

@@ -12,8 +12,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from tokpar.cli.screen import HelpFormatter
-
 if TYPE_CHECKING:
     from tokpar.hooks import Command
 
@@ -38,7 +36,7 @@ def parser(words: Sequence[str]) -> argparse.ArgumentParser:
     top = Parser(
         prog="tokpar",
         description="Lossless parallel tokenization.",
-        formatter_class=HelpFormatter,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument(
         "--version",
@@ -101,7 +99,7 @@ def _add(command: Command, commands: Any) -> None:
         about = module.__doc__ or ""
         summary = about.partition("\n")[0].rstrip(".:").replace("%", "%%")
         own = commands.add_parser(command.name, help=summary, description=about)
-        own.formatter_class = HelpFormatter
+        own.formatter_class = argparse.RawDescriptionHelpFormatter
         module.declare(own)
         own.set_defaults(run=module.run)
     except (Exception, SystemExit) as error:

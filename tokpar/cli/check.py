@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 from tokpar.cli import options
 from tokpar.cli.encodings import blamed_on, encoder_of, one_source
 from tokpar.cli.options import print_json
-from tokpar.cli.progress import working
-from tokpar.cli.screen import plural, print_line, visible
+from tokpar.cli.progress import encoding_bar, working
+from tokpar.cli.screen import plural, visible
 from tokpar.errors import FileFormatError
 
 if TYPE_CHECKING:
@@ -66,7 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
                 whose = f"certificate of tokenizer {encoding.tokenizer!r}"
                 print(f"{whose}, checked with {tokenizer.name!r}", file=sys.stderr)
         else:
-            with encoder_of(arguments, tokenizer) as encoder:
+            bar = encoding_bar(arguments, tokenizer, source.text)
+            with encoder_of(arguments, tokenizer) as encoder, bar:
                 encoding = encoder.encode(source.text, untrusted=spans)
         with working(arguments, "checking"):
             report = check(encoding, source.text, tokenizer, arguments.level, spans)
@@ -83,12 +84,12 @@ def _print(report: CheckReport) -> None:
     verdict = "ok" if report.ok else f"failed, {plural(len(report.findings), 'finding')}"
     if report.refused is not None and not report.findings:
         verdict = f"not judged: {visible(report.refused)}"
-    print_line(f"{verdict}: {plural(report.seams, 'seam')} checked at level {report.level}")
+    print(f"{verdict}: {plural(report.seams, 'seam')} checked at level {report.level}")
     for finding in report.findings:
         place = "" if finding.position is None else f" at {finding.position}"
-        print_line(f"  {finding.kind}{place}: {visible(finding.message)}")
+        print(f"  {finding.kind}{place}: {visible(finding.message)}")
     for title, sentences in (("proved", report.proved), ("not proved", report.not_proved)):
         for sentence in sentences:
-            print_line(f"  {title}: {visible(sentence)}")
+            print(f"  {title}: {visible(sentence)}")
     for note in report.notes:
-        print_line(f"  note: {visible(note)}")
+        print(f"  note: {visible(note)}")

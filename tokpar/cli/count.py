@@ -23,7 +23,7 @@ from tokpar.cli.encodings import (
 from tokpar.cli.options import print_json
 from tokpar.cli.progress import bar_of
 from tokpar.cli.screen import visible
-from tokpar.cli.texts import STDIN, Source, byte_blocks, decode_blocks, has_rows
+from tokpar.text_files import STDIN, Source, byte_blocks, decode_blocks, has_rows
 from tokpar.types import Rows
 
 PART_BYTES = 1 << 23
@@ -106,7 +106,7 @@ def _count_parts(encoder: InputEncoder, name: str) -> int:
     tokenizer, arguments = encoder.tokenizer, encoder.arguments
 
     def encode(texts: Sequence[str]) -> Rows:
-        return encoder.row_encoder.unprocessed_batch(texts, tokenizer).rows
+        return encoder.encoder.unprocessed_batch(texts, tokenizer).rows
 
     size = None if name == STDIN else os.path.getsize(name)
     with bar_of(arguments, size, "B") as moved, blamed_on(Source(name, "")):

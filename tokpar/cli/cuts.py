@@ -84,8 +84,8 @@ def _cuts_of_whole(text: str, tokenizer: TokenizerAdapter, splitter: Splitter) -
     """Where the cache cuts a text that goes to the cache before the splitter.
 
     None if the text does not go there first, or if an added token in the text may forbid a cut."""
-    from tokpar.interfaces import licence_of
     from tokpar.overlap.chunks import dividing_finder
+    from tokpar.plan import licence_of
 
     finder = dividing_finder(tokenizer)
     licence = licence_of(splitter, tokenizer)

@@ -21,17 +21,16 @@ from tokpar.cli.cuts import rule_counts
 from tokpar.cli.encodings import TEXT, InputEncoder, Problems, input_encoder, inputs
 from tokpar.cli.files import id_blocks, new_file, write_ids
 from tokpar.cli.options import json_line
-from tokpar.cli.screen import fill_lines, print_line, width
 from tokpar.cli.summary import Total, label_of
-from tokpar.cli.texts import STDIN, Source, has_rows
 from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
+from tokpar.text_files import STDIN, Source, has_rows
 
 if TYPE_CHECKING:
     from tokpar.interfaces import TokenizerAdapter
 
 OUT_KINDS = (".npy", ".npz", ".txt", ".json")
-SHOWN_LINES, SHOWN_TEXTS = 2, 5
+SHOWN_IDS, SHOWN_TEXTS = 30, 5
 NAMES = {STDIN: "stdin", TEXT: "text"}
 
 
@@ -125,7 +124,7 @@ def _encode(encoder: InputEncoder, total: Total, target: Path | None) -> None:
 
 def _print_summary(arguments: argparse.Namespace, summary: str) -> None:
     if not arguments.json and not arguments.quiet:
-        print_line(summary, sys.stderr)
+        print(summary, file=sys.stderr)
 
 
 def _write_certificate(
@@ -171,17 +170,7 @@ def _print_ids(ids: IdArray, everything: bool, number: int) -> None:
             print(block, end="")
         print()
     elif number <= SHOWN_TEXTS:
-        print(first_ids(ids))
+        more = f" ... {len(ids):,} ids (--all shows them)" if len(ids) > SHOWN_IDS else ""
+        print(*ids[:SHOWN_IDS].tolist(), end=f"{more}\n")
     elif number == SHOWN_TEXTS + 1:
         print("... (--all shows the ids of all texts)")
-
-
-def first_ids(ids: IdArray) -> str:
-    """The first ids, as many as fit into two lines of the terminal, and the number of all ids."""
-    most = SHOWN_LINES * width()
-    whole = " ".join(map(str, ids[:most].tolist()))
-    if len(ids) <= most and len(whole) <= most:
-        return whole
-    more = f" ... {len(ids):,} ids (--all shows them)"
-    shown = whole[: most - len(more)].rpartition(" ")[0]
-    return fill_lines(shown + more, indent="")

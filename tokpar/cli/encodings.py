@@ -8,18 +8,19 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
+from tokpar.adapter_parts import inserted_ids
 from tokpar.cli.options import strategy_options
-from tokpar.cli.progress import bar_of, executor_of, one_call
+from tokpar.cli.progress import bar_of, encoding_bar
 from tokpar.cli.screen import visible
-from tokpar.cli.texts import STDIN, Source, has_rows, read_sources
 from tokpar.errors import OptionError, TokparError
-from tokpar.interfaces import TokenizerAdapter, inserted_ids
+from tokpar.interfaces import TokenizerAdapter
+from tokpar.text_files import STDIN, Source, has_rows, read_sources
 
 if TYPE_CHECKING:
     from tokpar.encoder import Encoder
@@ -146,38 +147,27 @@ def one_source(arguments: argparse.Namespace, name: str) -> Source:
     return first[0]
 
 
-@contextmanager
-def encoder_of(
-    arguments: argparse.Namespace, tokenizer: TokenizerAdapter, bar: bool = True
-) -> Iterator[Encoder]:
-    """An encoder that the arguments describe, with a progress bar if one is wanted.
-
-    Its thread and process pools are closed at the end of the block."""
+def encoder_of(arguments: argparse.Namespace, tokenizer: TokenizerAdapter) -> Encoder:
+    """An encoder that the arguments describe; a context manager, which closes its pools."""
     from tokpar.encoder import Encoder
 
-    with (
-        executor_of(arguments) if bar else nullcontext(arguments.executor) as executor,
-        Encoder(
-            tokenizer,
-            strategy=arguments.strategy,
-            executor=executor,
-            workers=arguments.workers,
-            allow_approximate=arguments.allow_approximate,
-            **strategy_options(arguments),
-        ) as encoder,
-    ):
-        yield encoder
+    return Encoder(
+        tokenizer,
+        strategy=arguments.strategy,
+        executor=arguments.executor,
+        workers=arguments.workers,
+        allow_approximate=arguments.allow_approximate,
+        **strategy_options(arguments),
+    )
 
 
 @dataclass(frozen=True)
 class InputEncoder:
-    """Encode the texts of inputs: `encoder`, with a progress bar, encodes single texts;
-    `row_encoder` encodes rows."""
+    """Encode the texts of inputs, with a progress bar if one is wanted."""
 
     arguments: argparse.Namespace
     tokenizer: TokenizerAdapter
     encoder: Encoder = field(repr=False)
-    row_encoder: Encoder = field(repr=False)
     field_news: FieldNews = field(repr=False)
 
     def encodings(self, name: str) -> Iterator[tuple[Source, Encoding]]:
@@ -207,8 +197,9 @@ class InputEncoder:
     def _encodings(self, name: str) -> Iterator[tuple[Source, Encoding]]:
         if not has_rows(name):
             for source in sources_in(self.arguments, name):
-                with blamed_on(source), self._waiting(source.text):
-                    encoding = self._encode(self.encoder, source.text)
+                bar = encoding_bar(self.arguments, self.tokenizer, source.text)
+                with blamed_on(source), bar:
+                    encoding = self._encode(source.text)
                 yield source, encoding
             return
         with bar_of(self.arguments, os.path.getsize(name), "B") as moved:
@@ -217,30 +208,21 @@ class InputEncoder:
             for group in _groups(rows, 1 if self.may_truncate else GROUP_CHARS):
                 yield from zip(group, self._encode_group(group), strict=True)
 
-    def _waiting(self, text: str) -> AbstractContextManager[None]:
-        """Show that the command works while one native call encodes the whole text and no bar can
-        move."""
-        from tokpar.encoder import why_never_cut
-
-        if self.arguments.strategy == "serial" or why_never_cut(self.tokenizer) is not None:
-            return one_call(self.arguments, self.tokenizer, text)
-        return nullcontext()
-
-    def _encode(self, encoder: Encoder, text: str) -> Encoding:
+    def _encode(self, text: str) -> Encoding:
         if getattr(self.arguments, "untrusted", False):
-            return encoder.encode(text, untrusted=[(0, len(text))])
-        return encoder.encode(text)
+            return self.encoder.encode(text, untrusted=[(0, len(text))])
+        return self.encoder.encode(text)
 
     def _encode_group(self, group: Sequence[Source]) -> Sequence[Encoding]:
         if len(group) > 1 and not getattr(self.arguments, "untrusted", False):
             try:
-                return self.row_encoder.encode_batch([source.text for source in group])
+                return self.encoder.encode_batch([source.text for source in group])
             except (TokparError, ValueError):  # the loop below finds the text that fails
                 pass
         encodings = []
         for source in group:
             with blamed_on(source):
-                encodings.append(self._encode(self.row_encoder, source.text))
+                encodings.append(self._encode(source.text))
         return encodings
 
 
@@ -250,11 +232,8 @@ def input_encoder(
 ) -> Iterator[InputEncoder]:
     """An InputEncoder whose pools are closed at the end of the block. Raises what `Encoder`
     raises."""
-    with (
-        encoder_of(arguments, tokenizer) as encoder,
-        encoder_of(arguments, tokenizer, bar=False) as row_encoder,
-    ):
-        yield InputEncoder(arguments, tokenizer, encoder, row_encoder, FieldNews(arguments.quiet))
+    with encoder_of(arguments, tokenizer) as encoder:
+        yield InputEncoder(arguments, tokenizer, encoder, FieldNews(arguments.quiet))
 
 
 @contextmanager

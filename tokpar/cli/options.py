@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from tokpar.errors import OptionError
-from tokpar.text_field import RULE
+from tokpar.text_files import RULE
 
 if TYPE_CHECKING:
     from tokpar.interfaces import TokenizerAdapter

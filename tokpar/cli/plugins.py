@@ -7,7 +7,7 @@ import argparse
 from dataclasses import asdict
 
 from tokpar.cli.options import print_json
-from tokpar.cli.screen import print_line, print_table
+from tokpar.cli.screen import print_table
 
 HEADER = ("name", "owner", "version", "state")
 
@@ -29,5 +29,5 @@ def run(arguments: argparse.Namespace) -> int:
         if record.provides:
             print(f"\n{record.name} provides")
             for provided in record.provides:
-                print_line(f"  {provided}")
+                print(f"  {provided}")
     return 0

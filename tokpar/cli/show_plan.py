@@ -14,11 +14,11 @@ from tokpar.cli.cuts import Cuts, foresee_cuts, rule_of
 from tokpar.cli.encodings import one_source
 from tokpar.cli.options import print_json
 from tokpar.cli.progress import bar_of, working
-from tokpar.cli.screen import plural, print_line, print_table, visible
+from tokpar.cli.screen import plural, print_table, visible
 from tokpar.cli.summary import describe_loader
-from tokpar.cli.texts import Source
 from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter
+from tokpar.text_files import Source
 from tokpar.types import Chunk, Seam, Split, Witness
 
 MOST_SHOWN = 20
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     tokenizer = options.tokenizer_of(arguments)
     source, loader = one_source(arguments, arguments.file), describe_loader(tokenizer)
     if loader is not None and not arguments.json:
-        print_line(f"tokenizer {arguments.tokenizer}: loaded by {loader}")
+        print(f"tokenizer {arguments.tokenizer}: loaded by {loader}")
     described: dict[str, Any]
     if arguments.why is not None:
         said = _why(source.text, arguments.why, tokenizer)
@@ -71,14 +71,14 @@ def run(arguments: argparse.Namespace) -> int:
             split, cuts = foresee_cuts(source.text, tokenizer, strategy)
         if not arguments.json:
             _print(source, split, cuts, None if arguments.all else MOST_SHOWN)
-            print_line(_control_tokens(tokenizer))
+            print(_control_tokens(tokenizer))
             return 0
         control = {"control": _control_tokens(tokenizer)}
         described = _plan(source, strategy.name, split, cuts) | control
     if arguments.json:
         print_json({"file": source.name, "loader": loader, **described})
     else:
-        print_line(said)
+        print(said)
     return 0
 
 
@@ -186,16 +186,16 @@ def _cut(text: str, left: Chunk, right: Chunk) -> dict[str, Any]:
 
 
 def _print(source: Source, split: Split, cuts: Cuts, most: int | None) -> None:
-    print_line(
+    print(
         f"{visible(source.name)}: {plural(len(source.text), 'code point')}; {_summary(split, cuts)}"
     )
     pairs = list(pairwise(split.chunks))
     if pairs:
         print_table(HEADER, (_row(source.text, *pair) for pair in pairs), most)
         for line in _reasons(pairs[:most]):
-            print_line(line)
+            print(line)
     for start, stop in split.serial_regions:
-        print_line(f"one call for code points {start:,} to {stop:,}: no certified cut inside")
+        print(f"one call for code points {start:,} to {stop:,}: no certified cut inside")
 
 
 def _summary(split: Split, cuts: Cuts) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from tokpar.cli.options import print_json
-from tokpar.cli.screen import print_line, print_table
+from tokpar.cli.screen import print_table
 
 HEADER = ("name", "lossless", "owner", "options")
 
@@ -25,10 +25,10 @@ def run(arguments: argparse.Namespace) -> int:
     print_table(HEADER, rows)
     for record in records:
         print()
-        print_line(f"{record.name}: {record.source}")
-        print_line(f"  conditions: {record.conditions}")
+        print(f"{record.name}: {record.source}")
+        print(f"  conditions: {record.conditions}")
         for option in record.options:
-            print_line(f"  option {option}")
+            print(f"  option {option}")
     return 0
 
 

@@ -8,16 +8,16 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokpar.adapter_parts import loader_of
 from tokpar.arrays import byte_length
 from tokpar.cli.cuts import Cuts, rule_counts
 from tokpar.cli.screen import plural, visible
-from tokpar.interfaces import loader_of
 from tokpar.results import DIVIDED
 
 if TYPE_CHECKING:
-    from tokpar.cli.texts import Source
     from tokpar.encoding import Encoding
     from tokpar.interfaces import TokenizerAdapter
+    from tokpar.text_files import Source
 
 PACKAGES = {"huggingface": "tokenizers", "pure": "tokpar", "incremental": "tokpar-incremental"}
 """The packages of engines whose name differs from the name of their package."""

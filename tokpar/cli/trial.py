@@ -27,11 +27,11 @@ from tokpar.cli.cuts import rule_counts
 from tokpar.cli.encodings import blamed_on, sources
 from tokpar.cli.options import print_json
 from tokpar.cli.progress import working
-from tokpar.cli.screen import plural, width
+from tokpar.cli.screen import plural
 from tokpar.cli.summary import describe_loader, engine_of
-from tokpar.cli.texts import Source, has_rows
 from tokpar.encoding import Encoding
 from tokpar.errors import FileFormatError, OptionError
+from tokpar.text_files import Source, has_rows
 
 if TYPE_CHECKING:
     from tokpar.certificate.findings import Finding
@@ -188,7 +188,7 @@ def describe_trial(trial: Trial) -> Iterator[str]:
 def _lines(title: str, content: str) -> list[str]:
     """Two columns, title and content. Content that is too long continues in the next line, and is
     cut after three lines."""
-    parts = textwrap.wrap(content, min(80, width()) - 14, max_lines=3, placeholder=" ...")
+    parts = textwrap.wrap(content, 66, max_lines=3, placeholder=" ...")
     return [f"{each:13} {part}" for each, part in zip([title, "", ""], parts, strict=False)]
 
 

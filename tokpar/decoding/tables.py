@@ -9,10 +9,10 @@ import operator
 import random
 from collections.abc import Sequence
 
+from tokpar.adapter_parts import DecodingParts
 from tokpar.decoding.shapes import OwnDecode, Shape, State, Token, comes_again, shape_of
 from tokpar.errors import OptionError
 from tokpar.interfaces import Decodes, TokenizerAdapter
-from tokpar.types import DecodingParts
 
 MOST_IDS = 1 << 32
 MOST_KEPT = 1 << 19

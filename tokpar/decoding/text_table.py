@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from tokpar import kernel_modules
+from tokpar.adapter_parts import DecodingParts
 from tokpar.arrays import IdArray
 from tokpar.decoding.shapes import ByteRuns, FirstToken, Head, Token, byte_of, shape_of
 from tokpar.errors import ChangedError, OptionError
 from tokpar.foreign_errors import raise_foreign
 from tokpar.thread_pool import BackgroundJob
-from tokpar.types import DecodingParts
 
 IN_BACKGROUND = True
 """The table is made on a thread of its own, so nobody waits for it."""

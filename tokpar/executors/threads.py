@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tokpar.adapter_parts import traits_of
 from tokpar.arrays import offsets_of
 from tokpar.executors.serial_executor import check_spans, encode_rows
-from tokpar.interfaces import TokenizerAdapter, traits_of
+from tokpar.interfaces import TokenizerAdapter
 from tokpar.limits import worker_count
 from tokpar.thread_pool import share
 from tokpar.types import Rows

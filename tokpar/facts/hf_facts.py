@@ -25,8 +25,8 @@ from tokpar.facts.hf_vocabulary import (
     vocabulary,
 )
 from tokpar.facts.space_stages import MARK, SpaceCut, bare, find_space_cut, only_marks
+from tokpar.files.json_parts import Json, stages
 from tokpar.patterns.known_pattern import shipped_pattern
-from tokpar.pure.parts import Json, stages
 from tokpar.types import AddedToken, Facts, NormalizerStage, Scheme
 
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ def _pretokenizer_facts(
     if kinds == ["Metaspace"] and pieces[0].get("split", True) and pieces[0]["replacement"] == MARK:
         return _PretokenizerFacts("metaspace")
     if kinds == ["ByteLevel"]:
-        from tokpar.pure.vocabulary import GPT2_PATTERN  # other kinds do without it
+        from tokpar.files.vocabulary import GPT2_PATTERN  # other kinds do without it
 
         use_regex = pieces[0].get("use_regex", True)
         return _by_patterns((GPT2_PATTERN,)) if use_regex else _PretokenizerFacts("whole")

@@ -25,6 +25,7 @@ except ImportError as error:
         "pip install 'transformers>=5'"
     ) from error
 
+from tokpar.adapter_parts import later_call_of
 from tokpar.adapters.hf_copy import private_copy, private_wrapper
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.adapters.hf_version import numbers, own_methods
@@ -42,7 +43,6 @@ from tokpar.integrations.hf_encodings import OWN_ANSWERS, EncodedCall
 from tokpar.integrations.hf_running_calls import begin_call, end_call
 from tokpar.integrations.hf_untrusted import apply_template, encode_untrusted, require_one_text
 from tokpar.integrations.tiktoken_subclass import calls as calls_of_encodings
-from tokpar.interfaces import later_call_of
 from tokpar.limits import require_count
 
 OLDEST = (5,)

@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tokpar.interfaces import TokenizerAdapter, facts_of, traits_of
+from tokpar.adapter_parts import traits_of
+from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.limits import require_sizes
 from tokpar.policy import chunk_chars_for
 from tokpar.types import CERTIFIED_CUTS, Chunk, Chunks, Joins, Pieces, Seam, Split

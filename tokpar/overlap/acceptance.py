@@ -81,22 +81,10 @@ def by_match(
     match = longest_match(overlap)
     if match is None or not match.enough(least, licences.finder.facts):
         return None
-    return _as_published(overlap, licences, overlap.position(match.stop), match.left, match.right)
+    return as_published(overlap, licences, overlap.position(match.stop), match.left, match.right)
 
 
-def by_midpoint(overlap: Overlap, licences: Licences, last: int = 0) -> Join:
-    """Returns the join of the midpoint filter as published.
-
-    The left side keeps the tokens that start before the right chunk's core. The right side keeps
-    the other tokens. This is no proof (proofs/midpoint-filter.md)."""
-    position = overlap.right.core_start
-    offset = overlap.edges[position - overlap.start]
-    left = int(np.count_nonzero(overlap.left_spans[:, 0] < offset))
-    right = int(np.count_nonzero(overlap.right_spans[:, 0] < offset))
-    return _as_published(overlap, licences, position, left, right)
-
-
-def _as_published(
+def as_published(
     overlap: Overlap, licences: Licences, position: int, left: int, right: int
 ) -> Join:
     """Returns the join that keeps `left` tokens of the left side and drops `right` of the right.

@@ -1,82 +1,38 @@
-"""Makes the chunks of a text: between cuts, or overlapping at edges.
-
-Also finds chunks that meet at a certified cut, and marks chunks that the cache may divide."""
+"""Makes the chunks between cuts, finds chunks that meet at a certified cut, and marks chunks that
+the cache may divide."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from tokpar.arrays import has_surrogate
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.errors import OptionError
 from tokpar.interfaces import HasSegmentCache, TokenizerAdapter, facts_of
-from tokpar.types import Chunk, Join, Piece, Rule, Seam, Split, stands_apart
+from tokpar.types import CERTIFIED_CUTS, Chunk, Join, Piece, Seam, Split
 
 SOON, FAR = 256, 4096
 SURROGATE = "the text holds a lone surrogate"
 
 
 def chunks_between(text: str, seams: Sequence[Seam]) -> list[Chunk]:
-    """Returns the chunks between the seams, without overlap. Raises OptionError for a place that
-    is no seam."""
+    """Returns the chunks between the seams, without overlap. The right chunk leaves out the space
+    that a cut absorbs (6.4). Raises OptionError for a place that is no seam."""
     for seam in seams:
         if not isinstance(seam, Seam):
             raise OptionError(
                 "chunks_between needs seams, which finder_for(facts).certify(text, place) returns, "
                 f"got {seam!r}"
             )
-    return _chunks_at(len(text), [(seam, 0) for seam in seams])
-
-
-def _chunks_at(length: int, seams: Sequence[tuple[Seam, int]]) -> list[Chunk]:
-    """Returns the chunks of a text of `length` code points, with (seam, reach) between them.
-
-    Both chunks reach so many code points over their seam. Without overlap, the right chunk leaves
-    out the space that the cut absorbs (6.4)."""
     chunks = []
     start = core_start = left_out = 0
     cut: Seam | None = None
-    for seam, reach in seams:
+    for seam in seams:
         edge = seam.position
-        chunks.append(Chunk(start, edge + reach, core_start, edge, left_out, cut=cut))
-        cut, core_start = seam, edge
-        left_out = 0 if reach else seam.absorbed
-        start = edge - reach + left_out
-    return [*chunks, Chunk(start, length, core_start, length, left_out, cut=cut)]
-
-
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """Where the core of one chunk ends and the core of the next chunk begins.
-
-    `reach`: how far both chunks reach over the edge, code points. `cut`: the certified cut at the
-    edge, or None."""
-
-    position: int
-    reach: int
-    cut: Seam | None = None
-
-
-def chunks_over(length: int, edges: Sequence[Edge]) -> list[Chunk]:
-    """Returns the chunks between ascending edges.
-
-    An overlap reaches at most half of the way to the next edge."""
-    ends = [0, *(edge.position for edge in edges), length]
-    seams = []
-    for before, edge, after in zip(ends, edges, ends[2:], strict=False):
-        reach = min(edge.reach, min(edge.position - before, after - edge.position) // 2)
-        if edge.cut is not None and edge.cut.rule == Rule.EDGE:
-            reach = 0  # neither side must see the other
-        seams.append((edge.cut or Seam(edge.position, None, ""), reach))
-    return _chunks_at(length, seams)
-
-
-def at_cut(finder: CutFinder | None, text: str, edge: Edge, stop: int) -> Edge:
-    """Returns the edge, moved to the next near certified cut before `stop` if there is one."""
-    if finder is None:
-        return edge
-    cut = finder.find(text, edge.position, min(stop, edge.position + FAR), SOON)
-    return edge if cut is None else Edge(cut.position, edge.reach, cut)
+        chunks.append(Chunk(start, edge, core_start, edge, left_out, cut=cut))
+        cut, core_start, left_out = seam, edge, seam.absorbed
+        start = edge + left_out
+    return [*chunks, Chunk(start, len(text), core_start, len(text), left_out, cut=cut)]
 
 
 def without_overlaps(
@@ -176,3 +132,23 @@ def licence_of_texts(tokenizer: TokenizerAdapter) -> Seam | None:
     An added token in a text may forbid a cut. The cache looks for such added tokens."""
     finder = dividing_finder(tokenizer)
     return None if finder is None else finder.at_spaces
+
+
+def stands_apart(chunks: Sequence[Chunk], i: int, length: int) -> bool:
+    """True if both edges of chunk `i` are certified cuts or ends of the text, without overlap.
+
+    Such a chunk has the same tokens as the whole text has there. `length`: code points of the
+    text."""
+    chunk = chunks[i]
+    before = chunks[i - 1].stop if i else 0
+    after = chunks[i + 1].start if i + 1 < len(chunks) else length
+    return (before, chunk.stop) == (chunk.start, after) and all(
+        _begins_apart(each, first=k == 0) for k, each in enumerate(chunks[i : i + 2], start=i)
+    )
+
+
+def _begins_apart(chunk: Chunk, *, first: bool) -> bool:
+    """True if slice and core of `chunk` begin at one certified cut, or the chunk is the first."""
+    if chunk.start != chunk.core_start:
+        return False
+    return first if chunk.cut is None else chunk.cut.rule in CERTIFIED_CUTS

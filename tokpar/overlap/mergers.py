@@ -11,30 +11,14 @@ from itertools import pairwise
 from typing import Literal
 
 from tokpar.arrays import has_surrogate
-from tokpar.foreign_parts import mend_chunks, merge_pieces, split_text
-from tokpar.interfaces import (
-    Merger,
-    Splitter,
-    TokenizerAdapter,
-    matches_spans,
-    mend_of,
-)
+from tokpar.foreign_parts import mend_chunks, merge_pieces, split_text, unite_chunks
+from tokpar.interfaces import Merger, Splitter, TokenizerAdapter
 from tokpar.limits import ON_FAILURE, require_choice, require_min_match
-from tokpar.overlap.acceptance import Accept, by_cut, by_match, by_midpoint
+from tokpar.overlap.acceptance import Accept, by_cut, by_match
 from tokpar.overlap.chunks import joins_at_cuts, licensed
 from tokpar.overlap.licences import Licences, PieceLocator, overlap_of
-from tokpar.types import (
-    CERTIFIED_CUTS,
-    Chunk,
-    Chunks,
-    Join,
-    Joins,
-    Piece,
-    Pieces,
-    Seam,
-    Split,
-    unite_chunks,
-)
+from tokpar.plan import matches_spans
+from tokpar.types import CERTIFIED_CUTS, Chunk, Chunks, Join, Joins, Piece, Pieces, Seam, Split
 
 
 @dataclass(frozen=True)
@@ -141,8 +125,7 @@ class LicensedMerger:
         failed_seams: Sequence[int],
         tokenizer: TokenizerAdapter,
     ) -> list[Chunk] | None:
-        mend = mend_of(self.merger)
-        return mend_chunks(self.merger, mend, text, chunks, failed_seams, tokenizer)
+        return mend_chunks(self.merger, text, chunks, failed_seams, tokenizer)
 
 
 def _joins(
@@ -213,8 +196,3 @@ def build_match(*, min_match: int | Literal["longest"] = 2) -> OverlapMerger:
     """Joins where `min_match` tokens of both chunks agree, as published by LoPT."""
     require_min_match(min_match)
     return OverlapMerger(partial(by_match, least=min_match))
-
-
-def build_midpoint() -> OverlapMerger:
-    """Joins in the middle of each overlap."""
-    return OverlapMerger(by_midpoint)

@@ -6,8 +6,7 @@
 
 from __future__ import annotations
 
-from tokpar.hooks import Command, hookimpl
-from tokpar.interfaces import Strategy
+from tokpar.hooks import Command, Strategy, hookimpl
 from tokpar.registry import registry
 
 __all__ = ["Command", "Strategy", "hookimpl", "registry"]

@@ -4,6 +4,16 @@
 from __future__ import annotations
 
 from tokpar import disk_cache
+from tokpar.adapter_parts import (
+    DecodingParts,
+    EngineTraits,
+    Loader,
+    Origin,
+    inserted_ids,
+    origin_of,
+    own_call_of,
+    traits_of,
+)
 from tokpar.arrays import (
     IdArray,
     SpanArray,
@@ -13,34 +23,20 @@ from tokpar.arrays import (
     offsets_of,
 )
 from tokpar.executors.serial_executor import check_spans, encode_piece, encode_rows
+from tokpar.files.openai import KNOWN_ENCODINGS
+from tokpar.files.vocabulary import byte_alphabet, letters_of
 from tokpar.foreign_errors import raise_foreign
-from tokpar.hooks import ExecutorKind, hookimpl
+from tokpar.hooks import ExecutorKind, TokenizerSource, hookimpl
 from tokpar.interfaces import (
     Decodes,
     EncodesMany,
     Executor,
     PostProcesses,
     TokenizerAdapter,
-    TokenizerSource,
     facts_of,
-    inserted_ids,
-    origin_of,
-    own_call_of,
-    traits_of,
 )
 from tokpar.patterns.known_pattern import shipped_pattern
-from tokpar.pure.openai import KNOWN_ENCODINGS
-from tokpar.pure.vocabulary import byte_alphabet, letters_of
-from tokpar.types import (
-    AddedToken,
-    DecodingParts,
-    EngineTraits,
-    Facts,
-    Loader,
-    Origin,
-    Piece,
-    Scheme,
-)
+from tokpar.types import AddedToken, Facts, Piece, Scheme
 
 __all__ = [
     "KNOWN_ENCODINGS",

@@ -10,10 +10,11 @@ from itertools import islice
 
 import numpy as np
 
+from tokpar.adapter_parts import traits_of
 from tokpar.arrays import IdArray
 from tokpar.concatenation import EncodeRows, concatenate, encode_parts, parts_between
 from tokpar.cuts.stable_cuts import StableCuts, Window, stable_cuts_for
-from tokpar.interfaces import TokenizerAdapter, facts_of, traits_of
+from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.sessions.rope import (
     Rope,
     Segment,

@@ -15,11 +15,12 @@ from typing import Literal
 
 import numpy as np
 
+from tokpar.adapter_parts import token_bytes_of
 from tokpar.arrays import IdArray, SpanArray
 from tokpar.concatenation import concatenate
 from tokpar.cuts.stable_cuts import StableCuts, Window
 from tokpar.errors import OptionError
-from tokpar.interfaces import TokenizerAdapter, token_bytes_of
+from tokpar.interfaces import TokenizerAdapter
 from tokpar.sessions.rope import Rope, ids_after, segments_after, slice_of
 from tokpar.spans import spans_of
 from tokpar.types import Rows

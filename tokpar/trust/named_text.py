@@ -13,7 +13,7 @@ import numpy as np
 
 from tokpar.arrays import IntArray, byte_starts
 from tokpar.errors import OptionError
-from tokpar.pure.classes import single
+from tokpar.files.char_classes import single
 from tokpar.trust.trusted_search import Match
 
 LETTERS = range(0x10600, 0x10737)

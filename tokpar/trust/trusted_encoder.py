@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Literal, Protocol, Self
 
 import numpy as np
 
+from tokpar.adapter_parts import TrustParts, inserted_ids, trust_parts_of
 from tokpar.arrays import IdArray, SpanArray, frozen_ids
 from tokpar.encoding import Encoding, KnownRow
 from tokpar.errors import ControlTokenError, OptionError
-from tokpar.interfaces import TokenizerAdapter, facts_of, inserted_ids, trust_parts_of
+from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.limits import require_text
 from tokpar.seams import Columns, Seams
 from tokpar.trust.named_text import (
@@ -33,7 +34,7 @@ from tokpar.trust.trusted_search import (
     require_spans,
     trusted_runs,
 )
-from tokpar.types import Trust, TrustParts
+from tokpar.types import Trust
 
 if TYPE_CHECKING:
     from tokpar.chunks.boundaries import Boundary

@@ -11,7 +11,7 @@ import numpy as np
 from tokpar.arrays import byte_length
 from tokpar.cuts.added_token_contents import Contents
 from tokpar.errors import OptionError
-from tokpar.pure.classes import runs, single, white
+from tokpar.files.char_classes import runs, single, white
 from tokpar.types import AddedToken
 
 Span = tuple[int, int]

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-from tokenizers import Tokenizer
 
 import tokpar
 from tests.conftest import tables_folder as tables_folder
@@ -27,11 +26,3 @@ DEFAULT = Path(tokpar.__file__).parent / "data" / "default.json"
 def deepseek(tmp_path: Path) -> str:
     """A file with the name of a tokenizer that figures are published for."""
     return str(shutil.copy(DEFAULT, tmp_path / "deepseek.json"))
-
-
-@pytest.fixture
-def truncating(tmp_path: Path) -> str:
-    tokenizer = Tokenizer.from_file(str(DEFAULT))
-    tokenizer.enable_truncation(128)
-    tokenizer.save(str(tmp_path / "truncating.json"))
-    return str(tmp_path / "truncating.json")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from html import escape
@@ -13,9 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from tokpar_bench.comparing import SWEEPS, comparison, sweep
+from tokpar_bench.comparing import comparison, sweep
 from tokpar_bench.datasets import KINDS, Dataset, read_dataset, synthetic
 from tokpar_bench.html_page import page
 from tokpar_bench.measuring import (
@@ -28,8 +25,6 @@ from tokpar_bench.measuring import (
     shared_ids,
 )
 from tokpar_bench.measuring import run as run_experiments
-from tokpar_bench.paper_figures import LOPT
-from tokpar_bench.paper_tables import paper_tables, tables_of
 from tokpar_bench.plots import pictures
 from tokpar_bench.records import (
     CONDITIONS,
@@ -45,16 +40,9 @@ from tokpar_bench.records import (
     to_json,
 )
 from tokpar_bench.schedule import PARTS
-from tokpar_bench.stages import (
-    amdahl,
-    least_seconds,
-    longest_first,
-    makespan,
-    projected_seconds,
-    stages,
-)
+from tokpar_bench.stages import stages
 from tokpar_bench.subjects import ComparedMethod, Resources, choose_methods, compared_methods
-from tokpar_bench.tables import Table, tables, text_of
+from tokpar_bench.tables import Table, tables
 
 import tokpar
 from tests.support.cli_runs import run
@@ -369,15 +357,6 @@ def test_a_row_counts_all_texts_and_there_is_none_for_a_method_that_failed_on_on
     assert (row.part, row.method, row.engine) == ("retries", "lopt", "huggingface")
 
 
-def test_a_stored_truncation_is_not_measured(truncating: str) -> None:
-    notes: list[str] = []
-    with Resources() as resources:
-        [subject] = resources.subjects([truncating], ["auto"], notes)
-        assert len(tokpar.encode(TEXT * 50, truncating, strategy="serial").ids) == 128
-        assert len(subject.own_ids(TEXT * 50)) > 500
-        assert (subject.tokenizer, subject.source, notes) == ("truncating", truncating, [])
-
-
 def test_the_timing_executor_times_every_chunk_of_every_call() -> None:
     with Resources() as resources:
         [subject] = resources.subjects(["default"], ["auto"], [])
@@ -444,45 +423,6 @@ def test_a_sweep_has_every_method_at_every_place() -> None:
 # projection
 
 
-def test_a_projection_of_known_chunk_times() -> None:
-    calls = [[3.0, 3.0, 4.0], [2.0]]
-    assert makespan(calls[0], 2) == 7
-    assert makespan(longest_first(calls)[0], 2) == 6
-    assert projected_seconds(1.0, calls, 1) == 13
-    assert projected_seconds(1.0, calls, 2) == 10
-    assert projected_seconds(1.0, longest_first(calls), 2) == 9
-    assert least_seconds(1.0, calls, 2) == 8
-    assert (
-        projected_seconds(1.0, calls, 112) == projected_seconds(1.0, longest_first(calls), 112) == 7
-    )
-    assert projected_seconds(1.0, [], 8) == 1
-    with pytest.raises(ValueError, match="workers must be at least 1, got 0"):
-        makespan([1.0], 0)
-
-
-def test_amdahls_law_of_known_shares() -> None:
-    assert amdahl(0.5, 2) == pytest.approx(4 / 3)
-    assert amdahl(0.95, 8) == pytest.approx(1 / (0.05 + 0.95 / 8))
-    assert amdahl(0.0, 100) == 1
-    assert amdahl(1.0, 100) == 100
-
-
-def naive_makespan(seconds: list[int], workers: int) -> int:
-    """Each worker's time in a list; the next chunk goes to the first who is free."""
-    busy = [0] * workers
-    for each in seconds:
-        busy[busy.index(min(busy))] += each
-    return max(busy)
-
-
-@given(st.lists(st.integers(0, 50), max_size=30), st.integers(1, 12))
-def test_the_schedule_is_that_of_the_plain_one(seconds: list[int], workers: int) -> None:
-    assert makespan(map(float, seconds), workers) == naive_makespan(seconds, workers)
-    calls = [list(map(float, seconds))]
-    least = least_seconds(0.0, calls, workers)
-    assert least <= makespan(longest_first(calls)[0], workers) + 1e-9
-
-
 # results
 
 
@@ -529,36 +469,9 @@ def test_the_tables_hold_what_was_measured() -> None:
         ("lopt", "8", "6.00", "5.50", "5.00", "3.30x", "-", "-"),
     ]
     assert cells(found, "retries") == [
-        ("lopt-paper-restart", "0.666", "2", "1", "0.50x", "20.0", ""),
+        ("lopt-paper-restart", "0.666", "2", "1", "0.50x", "20.0", "")
     ]
     assert cells(found, "chunk") == [("1", "12.3", "12.3", "12.3"), ("2", "12.3", "12.3", "12.3")]
-
-
-def test_the_published_figures_stand_beside_ours_and_a_missing_one_is_a_dash() -> None:
-    found = paper_tables(RESULTS)
-    parts = ["methods", "conditions", "stages", "projection", "scaling", "retries"]
-    assert [table.part for table in found] == [*parts, *SWEEPS, "others"]
-    own, method = cells(found, "methods")
-    assert own == ("serial", "1.000", "-", "1.00x", "1.00x", "50.0", "32.4")
-    assert method == ("delimiter-comma", "0.666", "0.317", "2.50x", "6.23x", "20.0", "5.20")
-    one, two, four, *_ = cells(found, "scaling")
-    assert one[:3] == ("1", "5.0/0.1", "90.0/99.9")
-    assert two[-5:] == ("1.60x", "1.70x", "1.82x", "1.99x", "2.40x")
-    assert four[1:3] == ("-/0.5", "-/96.6")
-    assert four[-5:] == ("-", "2.84x", "3.08x", "3.97x", "-")
-    [again] = cells(found, "retries")
-    assert again[2:4] == ("0.667", "0")
-    assert again[5:7] == ("", "5.60x")
-    letters = replace(RESULTS.methods[-1], dataset="some.jsonl, one letter")
-    [again] = cells(paper_tables(replace(RESULTS, methods=[letters])), "retries")
-    assert again[3] == "1.88"
-    assert cells(found, "others") == [("MiB/s at 4 MB", "block 4 KB", "1.25", "10.4")]
-    far = replace(RESULTS, provenance={})
-    assert [row[2] for row in cells(paper_tables(far), "methods")] == ["-", "-"]
-    assert "No published row" in text_of(paper_tables(far)[0])
-    paper = replace(RESULTS, settings={"paper": True})
-    assert tables_of(paper) == found
-    assert tables_of(RESULTS) == tables(RESULTS)
 
 
 # pictures and page
@@ -598,9 +511,7 @@ def test_the_page_is_well_formed_and_needs_nothing_from_elsewhere() -> None:
 
 
 def test_the_command_writes_results_with_their_provenance(
-    rows_file: Path,
-    tmp_path: Path,
-    deepseek: str,
+    rows_file: Path, tmp_path: Path, deepseek: str
 ) -> None:
     out = tmp_path / "new" / "out"
     options = ("--out", out, "--no-plots", "--methods", "lopt,auto", "--tokenizer", deepseek)
@@ -638,8 +549,7 @@ def test_the_command_writes_results_with_their_provenance(
 
 
 def test_the_command_prints_tables_and_a_written_run_can_be_read_again(
-    rows_file: Path,
-    tmp_path: Path,
+    rows_file: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
     only = ("--only", "methods,retries", "--methods", "cut")
@@ -654,10 +564,7 @@ def test_the_command_prints_tables_and_a_written_run_can_be_read_again(
     assert (again.code, again.out) == (0, outcome.out)
 
 
-def test_all_pictures_and_the_page_are_written(
-    rows_file: Path,
-    tmp_path: Path,
-) -> None:
+def test_all_pictures_and_the_page_are_written(rows_file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     arguments = ("--methods", "auto", "--only", "methods,length", "--out", out)
     outcome = run("bench", rows_file, *SMALL, *arguments)
@@ -666,24 +573,6 @@ def test_all_pictures_and_the_page_are_written(
     names = {path.suffix for path in out.iterdir()}
     assert names == {".json", ".txt", ".svg", ".png", ".html"}
     assert len(list(out.glob("*.png"))) == len(list(out.glob("*.svg"))) == 4
-
-
-@pytest.mark.parametrize("package", ["matplotlib", "psutil"])
-def test_a_missing_package_is_an_error_before_anything_is_measured(
-    rows_file: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    package: str,
-) -> None:
-    monkeypatch.setitem(sys.modules, package, None)
-    out = tmp_path / "out"
-    error = run("bench", rows_file, "--out", out).error
-    assert package in error
-    assert "pip install matplotlib psutil" in error
-    assert not out.exists()
-    tables_only = (*SMALL, "--only", "methods", "--methods", "cut", "--no-plots")
-    assert run("bench", rows_file, "--out", out, *tables_only).code == 0
-    assert run("bench", rows_file, *tables_only[:-1]).code == 0
 
 
 @pytest.mark.parametrize(
@@ -701,22 +590,9 @@ def test_a_missing_package_is_an_error_before_anything_is_measured(
     ],
 )
 def test_what_cannot_be_used_is_an_error_that_says_what_there_is(
-    rows_file: Path,
-    arguments: tuple[str, ...],
-    named: str,
+    rows_file: Path, arguments: tuple[str, ...], named: str
 ) -> None:
     assert named in run("bench", rows_file, *arguments).error
-
-
-def test_the_papers_tables_are_printed(rows_file: Path, deepseek: str) -> None:
-    options = ("--paper", "--tokenizer", deepseek, "--only", "methods,scaling,retries")
-    outcome = run("bench", rows_file, *SMALL, *options)
-    assert outcome.code == 0
-    assert [f"Table {n}" in outcome.out for n in (1, 2, 3)] == [True] * 3
-    assert "0.317" in outcome.out
-    assert f"Published ({LOPT}): DeepSeek-V3 on L-Eval" in " ".join(outcome.out.split())
-    assert "not read" not in outcome.out
-    assert "recursive" not in outcome.out
 
 
 # files of one's own, and two runs
@@ -754,45 +630,3 @@ def test_a_file_of_ones_own_is_a_method_and_its_wrong_ids_are_counted(tmp_path: 
         equal.append(joined == list(tokpar.encode(text, strategy="serial").ids))
     assert rows["halves"]["texts_equal"] == sum(equal) / 2 < 1
     assert rows["cut"]["texts_equal"] == 1
-
-
-@pytest.mark.parametrize(
-    ("content", "named"),
-    [
-        ("x = 1\n", "expected a splitter, a merger or an executor"),
-        ("splitter = 3\n", "split method"),
-        ("merger = 'nope'\n", "nope"),
-        ("1 / 0\n", "ZeroDivisionError"),
-    ],
-)
-def test_a_file_that_is_no_method_is_refused_by_name(
-    rows_file: Path, tmp_path: Path, content: str, named: str
-) -> None:
-    file = tmp_path / "bad.py"
-    file.write_text(content, encoding="utf-8")
-    error = run("bench", rows_file, "--methods", file).error
-    assert str(file) in error
-    assert named in error
-
-
-def test_two_runs_are_compared_row_by_row(tmp_path: Path) -> None:
-    slower = replace(METHOD, seconds=a_spread(0.04), texts_equal=0.5)
-    gone = [row for row in RESULTS.methods if row.method != "auto"]
-    paths = [tmp_path / "a.json", tmp_path / "b.json"]
-    runs = RESULTS, replace(RESULTS, methods=[slower if row is METHOD else row for row in gone])
-    for path, results in zip(paths, runs, strict=True):
-        path.write_text(json.dumps(to_json(results)), encoding="utf-8")
-    outcome = run("bench", "--compare", *paths)
-    assert outcome.code == 0
-    [line] = [
-        line
-        for line in outcome.out.splitlines()
-        if line.startswith("methods, some.jsonl, dee") and "delimiter-comma" in line
-    ]
-    assert line.split()[-5:] == ["20.0", "40.0", "0.50x", "0.666", "0.500"]
-    said = " ".join(outcome.out.split())
-    assert "4 in one of them only" in said
-    assert "0 are faster and 1 slower" in said
-    assert "1 have fewer equal ids" in said
-    assert "On the same texts" in said
-    assert "nothing else" in run("bench", "x.txt", "--compare", *paths).error

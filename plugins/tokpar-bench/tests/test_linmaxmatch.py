@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tokpar_bench.linmaxmatch import LinearMatcher, LinearWordPiece
+from tokpar_pure.wordpiece import WordPiece
 
 from tokpar.errors import EngineError
-from tokpar.pure.wordpiece import WordPiece
 
 tokens = st.text("abé#", min_size=1, max_size=5) | st.text("abé", max_size=3).map("##".__add__)
 settings = st.fixed_dictionaries(

@@ -13,11 +13,11 @@ from hypothesis import given
 from tokpar_bench.tokentree import Comparison
 from tokpar_bench.tokentree_engine import TreeTokenizer
 from tokpar_conformance.text_strategies import texts
+from tokpar_pure.adapter import PureTokenizer
+from tokpar_pure.formats import rank_vocabulary, read_tokenizer_json
 
 from tests.support.cli_runs import run
-from tokpar.adapters.pure import PureTokenizer
-from tokpar.pure.formats import read_tokenizer_json
-from tokpar.pure.vocabulary import Vocabulary, rank_vocabulary
+from tokpar.files.vocabulary import Vocabulary
 
 ENDOFTEXT = "<|endoftext|>"
 DIFFERS = " astronauts"
@@ -93,19 +93,6 @@ def test_the_command_says_how_much_differs(files: list[Path]) -> None:
     assert "times as fast as BPE" in last
 
 
-def test_the_command_in_json(files: list[Path]) -> None:
-    found = json.loads(run("tokentree", "default", *files, "--json").out)
-    assert [row["text"] for row in found["texts"]] == [str(path) for path in files]
-    same, other = found["texts"]
-    assert same["token_share"] == same["texts_differing"] == 0
-    assert other["token_share"] > 0
-    total = found["total"]
-    assert (total["texts"], total["texts_differing"], total["text_share"]) == (2, 1, 0.5)
-    for name in ("bpe_tokens", "tree_tokens", "shared_tokens", "split_seconds"):
-        assert total[name] == pytest.approx(same[name] + other[name])
-    assert found["vocabulary"] == "default"
-
-
 @pytest.fixture
 def ranks(tmp_path: Path) -> Path:
     """The 256 bytes, under a name that is no encoding's."""
@@ -142,10 +129,3 @@ def test_what_cannot_be_used_is_refused_in_one_line(
     assert outcome.err.startswith("tokpar: error: ")
     assert outcome.err.count("\n") == 1
     assert message in outcome.err
-
-
-def test_a_file_of_another_kind_is_refused(ranks: Path, tmp_path: Path) -> None:
-    assert "does not hold its regex" in run("tokentree", ranks, "--text", "a").error
-    words = tmp_path / "words.txt"
-    words.write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n")
-    assert "words.txt" in run("tokentree", words, "--text", "a").error

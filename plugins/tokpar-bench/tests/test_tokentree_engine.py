@@ -3,7 +3,6 @@ adapter. It is tested here for what it shares with the other tokenizers in Pytho
 
 from __future__ import annotations
 
-import doctest
 import json
 from collections.abc import Iterator
 from functools import cache
@@ -15,6 +14,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tokpar_conformance import check_tokenizer
+from tokpar_pure.adapter import PureTokenizer
+from tokpar_pure.formats import rank_vocabulary
+from tokpar_pure.tokenizer import exact_model
 
 import tokpar
 from tests.conftest import cases, drawn
@@ -23,12 +25,10 @@ from tests.support.paths import DEFAULT, VOCAB
 from tests.support.rewritten_patterns import CHANGED
 from tests.support.special_prefixes import BOTH, NAMED
 from tests.support.texts import texts as any_texts
-from tokpar.adapters.pure import PureTokenizer
 from tokpar.cli import main
-from tokpar.errors import FileFormatError, OptionError, UnknownNameError
+from tokpar.errors import FileFormatError, OptionError
 from tokpar.executors.processes import ProcessExecutor
-from tokpar.pure.formats import Vocabulary, rank_vocabulary
-from tokpar.pure.tokenizer import exact_model
+from tokpar.files.vocabulary import Vocabulary
 
 pytest.importorskip("tokpar_bench", reason="tokpar-bench is not installed: ./plugins/tokpar-bench")
 tokentree_engine = import_module("tokpar_bench.tokentree_engine")
@@ -39,8 +39,6 @@ DEEPSEEK = VOCAB / "deepseek_part.json"
 CL100K = VOCAB / "cl100k_part.tiktoken"
 PATTERN = json.loads((VOCAB / "patterns.json").read_text(encoding="utf-8"))["cl100k_part"]
 ENDOFTEXT = "<|endoftext|>"
-DIFFERS = " astronauts"
-"""Longest match and BPE of the bundled vocabulary cut it in different ways."""
 ANYTHING = r"[\s\S]+"
 BYTES = {bytes([byte]): byte for byte in range(256)}
 NAMES = ("deepseek_part", "cl100k_part", "default")
@@ -117,27 +115,7 @@ def test_longest_match_is_not_what_merging_makes() -> None:
     assert TokenTree(vocabulary.tokens).encode("abc") == (257, 99)
 
 
-def test_the_example_in_its_docstring_runs() -> None:
-    result = doctest.testmod(tokentree_engine)
-    assert (result.failed, result.attempted) == (0, 2)
-
-
-def test_the_bundled_vocabulary_shows_it() -> None:
-    ids = tree("default").encode(DIFFERS)
-    assert ids.tolist() != tokpar.encode(DIFFERS).ids.tolist()
-    assert tree("default").decode(ids.tolist()) == DIFFERS
-
-
 # The adapter
-
-
-def test_it_is_loaded_only_when_named() -> None:
-    assert tokpar.load(DEEPSEEK).name.startswith("huggingface")
-    assert tree("deepseek_part").name == "tokentree:deepseek_part (approximates BPE)"
-    assert load(DEEPSEEK, engine="pure") is None
-    assert load(object()) is None
-    with pytest.raises(UnknownNameError):
-        tokpar.load(object(), engine="tokentree")
 
 
 def test_errors_are_those_of_the_exact_tokenizer(tmp_path: Path) -> None:

@@ -10,16 +10,14 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from tokpar_pure.adapter import PureTokenizer
+from tokpar_pure.formats import read_tokenizer_json
 
 import tokpar.registry as registry_module
 from tests.support.fakes import WordHash
 from tests.support.paths import ROOT, VOCAB
-from tokpar.adapters.pure import PureTokenizer
 from tokpar.cli import main
-from tokpar.cli.texts import read_sources
-from tokpar.hooks import hookimpl
-from tokpar.interfaces import TokenizerSource
-from tokpar.pure.formats import read_tokenizer_json
+from tokpar.hooks import TokenizerSource, hookimpl
 from tokpar.registry import Registry
 
 pytestmark = pytest.mark.compiled_at_once
@@ -98,31 +96,6 @@ def test_conform_prints_json(
     assert got["reference"] == "huggingface:BPE"
 
 
-@pytest.mark.usefixtures("few_texts")
-def test_conform_encodes_the_texts_of_a_corpus_and_names_each_check_on_stderr(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    rows, plain = tmp_path / "rows.jsonl", tmp_path / "plain.txt"
-    rows.write_text('{"text": "one\u2028two"}\n\n{"text": "three"}\n', encoding="utf-8")
-    plain.write_text("word " * 2000, encoding="utf-8")
-    assert [source.text for source in read_sources(str(rows))] == ["one\u2028two", "three"]
-    arguments = (
-        str(VOCAB / "bert_part.json"),
-        rows,
-        plain,
-        "--reference",
-        "none",
-        "--progress",
-        "--json",
-    )
-    code, out, err = run(capsys, *arguments, "--examples", 0)
-    got = json.loads(out)
-    assert (code, got["corpus_texts"], got["reference"]) == (0, 3, None)
-    assert "strategy auto: long texts" in got["checks"]
-    assert err.startswith("check 1: name\ncheck 2: encode")
-    assert len(err.splitlines()) == len(got["checks"])
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -180,15 +153,6 @@ def test_conform_checks_parts_with_the_tokenizer_that_is_named(
         ("strategy", "cut"),
     ]
     assert all(part["conforms"] and part["checks"] for part in got)
-
-
-def test_conform_tells_the_mergers_that_join_without_a_rule(
-    capsys: pytest.CaptureFixture[str], twelfths_but_for: Callable[[str], None]
-) -> None:
-    twelfths_but_for("merge: ")
-    code, out, _ = run(capsys, "concatenate", "--examples", 0, "--fail-fast")
-    assert code == 1
-    assert "a join without a rule: None is for what nothing licenses" in out
 
 
 @pytest.fixture

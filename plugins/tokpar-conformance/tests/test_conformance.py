@@ -141,12 +141,6 @@ def test_the_splitters_conform(name: str) -> None:
     check_splitter(built(name)[0], examples=EXAMPLES)
 
 
-@pytest.mark.parametrize("name", ["lopt", "blocks", "recursive"])
-@pytest.mark.usefixtures("twelfths_in_quick")
-def test_the_published_splitters_conform_too(name: str) -> None:
-    check_splitter(built(name, acceptance="paper")[0], examples=EXAMPLES)
-
-
 @pytest.mark.parametrize(("name", "tokenizer"), cases(MERGED, MERGED[::9]))
 @pytest.mark.usefixtures("twelfths_in_quick")
 def test_the_lossless_mergers_conform(name: str, tokenizer: str) -> None:
@@ -313,13 +307,6 @@ def test_the_smallest_text_fails_and_needs_each_of_its_characters(text: str, lea
 
     found = smallest(text, fails) if fails(text) else "x" * least
     assert found == "x" * least
-
-
-def test_a_smallest_list_of_texts_keeps_its_order() -> None:
-    def fails(some: Sequence[str]) -> bool:
-        return "b" in some and "d" in some[list(some).index("b") :]
-
-    assert smallest(("a", "b", "c", "d", "e"), fails) == ("b", "d")
 
 
 def with_added(content: str, normalizer: Any = None) -> TokenizerAdapter:

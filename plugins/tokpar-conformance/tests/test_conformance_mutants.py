@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -21,11 +20,13 @@ from tokpar_conformance import (
     check_strategy,
     check_tokenizer,
 )
+from tokpar_strategies import blocks, delimiter, overlap
 
 from tests.conftest import cases, drawn
 from tests.support.mistaken_methods import Remembering, Says
 from tests.support.tokenizers_drawn import Added
 from tests.support.toy import PLAIN, STRIPPING, Portable, Toy, Twin
+from tokpar.adapter_parts import EngineTraits
 from tokpar.arrays import (
     IdArray,
     SpanArray,
@@ -36,15 +37,16 @@ from tokpar.arrays import (
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.serial_executor import SerialExecutor, encode_piece
 from tokpar.executors.threads import ThreadExecutor
-from tokpar.interfaces import Splitter, Strategy, TokenizerAdapter, facts_of
-from tokpar.methods import blocks, cut, delimiter, overlap
+from tokpar.files.added_token_search import AddedTokens
+from tokpar.hooks import Strategy
+from tokpar.interfaces import Splitter, TokenizerAdapter, facts_of
+from tokpar.methods import cut
 from tokpar.methods.cut import CutMerger, CutSplitter
-from tokpar.methods.lopt import LoptSplitter
 from tokpar.overlap.acceptance import by_cut
+from tokpar.overlap.chunks import stands_apart
 from tokpar.overlap.mergers import OverlapMerger
-from tokpar.pure.added_token_search import AddedTokens
 from tokpar.spans import postprocess_single
-from tokpar.types import Chunk, EngineTraits, Facts, Join, Piece, Rows, Seam, Split, stands_apart
+from tokpar.types import Chunk, Facts, Join, Piece, Rows, Seam, Split
 
 pytestmark = pytest.mark.compiled_at_once
 
@@ -68,11 +70,6 @@ class DropsTheLastIdOfLongTexts(Toy):
         return ids[:-1] if len(text) > 20 else ids
 
 
-class CutsAtAHundredIds(Toy):
-    def id_list(self, text: str) -> list[int]:
-        return super().id_list(text)[:100]
-
-
 class SwapsTwoRanks(Toy):
     """Of two merges that compete the second goes first: the first two for which that shows."""
 
@@ -93,12 +90,6 @@ class SwapsTwoRanks(Toy):
     def swap(self, first: tuple[int, int], second: tuple[int, int]) -> None:
         (rank, left), (other, right) = self.merges[first], self.merges[second]
         self.merges[first], self.merges[second] = (other, left), (rank, right)
-
-
-class MergesTheRightmostPairFirst(Toy):
-    def best(self, ids: list[int]) -> int | None:
-        found = [(self.merges[pair][0], -i) for i, pair in self._pairs(ids) if pair in self.merges]
-        return -min(found)[1] if found else None
 
 
 class ForgetsAFlag(Toy):
@@ -126,33 +117,9 @@ class KeepsItsStateForAllThreads(Toy):
         return self.buffer
 
 
-class GivesOneBuffer(Toy):
-    buffer = np.zeros(4096, dtype=np.uint32)
-
-    def encode(self, text: str) -> IdArray:
-        ids = super().encode(text)
-        self.buffer[: len(ids)] = ids
-        return self.buffer[: len(ids)]
-
-
 class GivesInt64(Toy):
     def encode(self, text: str) -> Any:
         return super().encode(text).astype(np.int64)
-
-
-class GivesAList(Toy):
-    def encode(self, text: str) -> Any:
-        return super().encode(text).tolist()
-
-
-class GivesARow(Toy):
-    def encode(self, text: str) -> Any:
-        return super().encode(text)[None, :]
-
-
-class RaisesKeyError(Toy):
-    def id_list(self, text: str) -> list[int]:
-        return [{"中": 1}.get(c) or {}[c] for c in text if c == "é"] or super().id_list(text)
 
 
 class RefusesTheEmptyText(Toy):
@@ -169,17 +136,6 @@ class HasNoName(Toy):
 class BatchIgnoresSpans(Toy):
     def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
         return super().encode_many(texts, False)
-
-
-class BatchSharesABuffer(Toy):
-    """Of the call before."""
-
-    buffer = np.zeros(1 << 20, dtype=np.uint32)
-
-    def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
-        rows = super().encode_many(texts, spans)
-        self.buffer[: len(rows.ids)] = rows.ids
-        return replace(rows, ids=self.buffer[: len(rows.ids)])
 
 
 class ChangesRows(Toy):
@@ -229,26 +185,9 @@ class SpecForgetsASetting(Portable):
         return ForgetsAFlag, {"flag": "single_word", "added": PLAIN}
 
 
-class SpecOfOtherFacts(Portable):
-    def spec(self) -> tuple[Callable[..., Toy], dict[str, Any]]:
-        return TellsOtherFacts, {"longest_token": 99}
-
-
 class SpecCannotBePickled(Portable):
     def spec(self) -> tuple[Callable[..., Toy], dict[str, Any]]:
         return (lambda: Portable()), {}
-
-
-class IsEmptyInAnotherProcess(Portable):
-    def __init__(self, added: Any = PLAIN, home: int | None = None) -> None:
-        super().__init__(added)
-        self.home = os.getpid() if home is None else home
-
-    def spec(self) -> tuple[Callable[..., Toy], dict[str, Any]]:
-        return type(self), {"added": self.flags, "home": self.home}
-
-    def id_list(self, text: str) -> list[int]:
-        return super().id_list(text) if os.getpid() == self.home else []
 
 
 class TellsOtherFacts(Toy):
@@ -273,13 +212,6 @@ class HidesAnAddedToken(Toy):
         return self.told(added_tokens=tuple(t for t in self.added if t.content != "<s>"))
 
 
-class ListsTooFewTokens(Toy):
-    @cached_property
-    def facts(self) -> Facts:
-        longest = max(self.tokens, key=len)
-        return self.told(tokens=lambda: frozenset(self.tokens) - {longest})
-
-
 class SplitsNothing(Toy):
     def pieces(self, text: str) -> list[str]:
         return [text] if text else []
@@ -290,41 +222,6 @@ class SplitsNothing(Toy):
         self.tokens[b"b "] = 9999
         self.spelled[9999] = b"b "
         self.merges[across] = (-1, 9999)
-
-
-class LooksBack(Toy):
-    """A word behind a digit is spelled out: what stands far to the left changes ids."""
-
-    def pieces(self, text: str) -> list[str]:
-        found = super().pieces(text)
-        return [
-            part
-            for left, piece in zip(["", *found], found, strict=False)
-            for part in (piece if left[-1:].isdigit() else [piece])
-        ]
-
-
-class LocatesCodePoints(Toy):
-    def locate(self, ids: IdArray, text: str) -> SpanArray:
-        starts = np.cumsum([0, *(len(c.encode()) for c in text)])
-        return np.searchsorted(starts, super().locate(ids, text)).astype(np.int64)
-
-
-class LocatesOneByteOff(Toy):
-    def locate(self, ids: IdArray, text: str) -> SpanArray:
-        spans = super().locate(ids, text).copy()
-        spans[1:, 0] += 1
-        return spans
-
-
-class LocatesBackwards(Toy):
-    def locate(self, ids: IdArray, text: str) -> SpanArray:
-        return super().locate(ids, text)[::-1]
-
-
-class LocatesInInt32(Toy):
-    def locate(self, ids: IdArray, text: str) -> Any:
-        return super().locate(ids, text).astype(np.int32)
 
 
 class OffsetsOfATextBehindAnother(Toy):
@@ -341,12 +238,6 @@ class DecodesWithoutTheLast(Toy):
         return super().decode(list(ids)[:-1]) if len(ids) > 3 else super().decode(ids)
 
 
-class DecodesWithoutAddedTokens(Toy):
-    def decode(self, ids: Sequence[int]) -> str:
-        added = {token.id for token in self.added}
-        return super().decode([id_ for id_ in ids if int(id_) not in added])
-
-
 class DecodesRowsInAnotherOrder(Toy):
     def decode_batch(self, rows: Sequence[Sequence[int]]) -> list[str]:
         return sorted(map(self.decode, rows))
@@ -358,39 +249,9 @@ class FinishLooksAtIds(Toy):
         return super().postprocess(Rows.of(kept), texts)
 
 
-class FinishSortsIds(Toy):
-    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
-        return super().postprocess(Rows.of(np.sort(rows[k]) for k in range(len(rows))), texts)
-
-
 class FinishLosesOne(Toy):
     def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
         return super().postprocess(rows, texts).part(min(1, len(rows) // 2), len(rows))
-
-
-class FinishSwapsRows(Toy):
-    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
-        return super().postprocess(swapped(rows), texts)
-
-
-class FinishCutsToTheShortest(Toy):
-    """Truncation by what stands in other rows."""
-
-    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
-        least = int(np.diff(rows.offsets).min(initial=0 if not len(rows) else 1 << 20))
-        return super().postprocess(Rows.of(rows[k][:least] for k in range(len(rows))), texts)
-
-
-class FinishFails(Toy):
-    """Whatever it is given."""
-
-    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
-        return super().postprocess(rows, [texts[len(texts)]])
-
-
-class FinishGivesLists(Toy):
-    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Any:
-        return as_lists(super().postprocess(rows, texts))
 
 
 class HidesItsPadding(Toy):
@@ -428,15 +289,6 @@ class RefusesLongTexts(Toy):
             raise OptionError("too long")
 
 
-class RefusesACharacterThatEncodeTakes(Toy):
-    """Its own call refuses it, so a text that is not cut would pass."""
-
-    def check_text(self, text: str) -> None:
-        super().check_text(text)
-        if "\0" in text:
-            raise OptionError("NUL")
-
-
 class SaysOfItsEngine(Toy):
     def __init__(self, added: Any = PLAIN, **others: Any) -> None:
         super().__init__(added)
@@ -453,27 +305,11 @@ class ForbidsWithoutRefusing(Toy):
         return replace(super().traits, forbidden=frozenset({"<s>"}))
 
 
-class Bulky:
-    """No batch call."""
-
-    name = "returns_objects"
-    traits = EngineTraits(returns_objects=True)
-
-    def encode(self, text: str) -> IdArray:
-        return np.array([ord(letter) for letter in text], dtype=np.uint32)
-
-
 class RemembersByLength(Remembering):
     def cached_rows(self, texts: Sequence[str], workers: int) -> Any:
         known: dict[int, IdArray] = {}
         rows = [known.setdefault(len(text), self.encode(text)) for text in texts]
         return Rows.of(rows), [True] * len(rows)
-
-
-class RemembersTooFew(Remembering):
-    def cached_rows(self, texts: Sequence[str], workers: int) -> Any:
-        rows, flags = super().cached_rows(texts, workers)
-        return Rows.of(rows[k] for k, flag in enumerate(flags) if flag), flags
 
 
 def told(**facts: Any) -> Callable[[], Toy]:
@@ -486,68 +322,36 @@ def engine_says(**traits: Any) -> Callable[[], Toy]:
 
 TOKENIZERS: dict[str, tuple[Callable[[], Any], str]] = {
     "DropsTheLastIdOfLongTexts": (DropsTheLastIdOfLongTexts, "locate"),
-    "CutsAtAHundredIds": (CutsAtAHundredIds, "locate"),
     "SwapsTwoRanks": (SwapsTwoRanks, "reference"),
-    "MergesTheRightmostPairFirst": (MergesTheRightmostPairFirst, "reference"),
     "ForgetsLstrip": (lambda: ForgetsAFlag("lstrip", STRIPPING), "facts.added_tokens"),
-    "ForgetsRstrip": (lambda: ForgetsAFlag("rstrip", STRIPPING), "facts.added_tokens"),
     "FailsOnEveryTenthCall": (FailsOnEveryTenthCall, "encode: again"),
     "KeepsItsStateForAllThreads": (KeepsItsStateForAllThreads, "encode: threads"),
-    "GivesOneBuffer": (GivesOneBuffer, "encode: again"),
     "GivesInt64": (GivesInt64, "encode: array"),
-    "GivesAList": (GivesAList, "encode: array"),
-    "GivesARow": (GivesARow, "encode: array"),
-    "RaisesKeyError": (RaisesKeyError, "encode: array"),
     "RefusesTheEmptyText": (RefusesTheEmptyText, "encode: plain texts"),
     "HasNoName": (HasNoName, "name"),
     **{f"rows: {name}": (partial(ChangesRows, to), "encode_many") for name, to in ROWS.items()},
     "BatchIgnoresSpans": (BatchIgnoresSpans, "encode_many"),
-    "BatchSharesABuffer": (BatchSharesABuffer, "encode_many"),
-    "ForgetsSingleWord": (lambda: ForgetsAFlag("single_word", PLAIN), "facts.added_tokens"),
-    "ForgetsNormalized": (lambda: ForgetsAFlag("normalized", PLAIN), "facts.added_tokens"),
     "SpecForgetsASetting": (SpecForgetsASetting, "spec"),
-    "SpecOfOtherFacts": (SpecOfOtherFacts, "spec"),
     "SpecCannotBePickled": (SpecCannotBePickled, "spec: fresh process"),
-    "IsEmptyInAnotherProcess": (IsEmptyInAnotherProcess, "spec: fresh process"),
     "TellsFactsAnew": (TellsFactsAnew, "facts"),
     "LongestTokenTooShort": (told(longest_token=3), "facts.longest_token"),
     "AnotherPattern": (told(patterns=(r"\w+|\W",)), "facts.pairs"),
     "TilesAndStrips": (told(added=STRIPPING, tiles=True), "facts.tiles"),
-    "TilesWithoutBytes": (told(byte_level=False), "facts"),
-    "SizesWithoutANormalizer": (told(sizes=len), "facts"),
     "HidesAnAddedToken": (HidesAnAddedToken, "facts.tokens"),
-    "ListsTooFewTokens": (ListsTooFewTokens, "facts.tokens"),
     "SplitsNothing": (SplitsNothing, "certified cuts"),
-    "LooksBack": (LooksBack, "certified cuts"),
-    "LocatesCodePoints": (LocatesCodePoints, "facts.tiles"),
-    "LocatesOneByteOff": (LocatesOneByteOff, "facts.tiles"),
-    "LocatesBackwards": (LocatesBackwards, "locate"),
-    "LocatesInInt32": (LocatesInInt32, "locate"),
     "OffsetsOfATextBehindAnother": (OffsetsOfATextBehindAnother, "char_offsets"),
     "DecodesWithoutTheLast": (DecodesWithoutTheLast, "facts.byte_level"),
-    "DecodesWithoutAddedTokens": (DecodesWithoutAddedTokens, "facts.byte_level"),
     "DecodesRowsInAnotherOrder": (DecodesRowsInAnotherOrder, "decode"),
     "FinishLooksAtIds": (FinishLooksAtIds, "postprocess"),
-    "FinishSortsIds": (FinishSortsIds, "postprocess"),
-    "FinishGivesLists": (FinishGivesLists, "postprocess"),
     "FinishLosesOne": (FinishLosesOne, "postprocess: batch"),
-    "FinishSwapsRows": (FinishSwapsRows, "postprocess: batch"),
-    "FinishCutsToTheShortest": (FinishCutsToTheShortest, "postprocess: batch"),
-    "FinishFails": (FinishFails, "postprocess"),
     "HidesItsPadding": (HidesItsPadding, "postprocess: special_tokens"),
     "WholeIsNotFinished": (WholeIsNotFinished, "encode_whole"),
     "RefusesMoreThanItsOwnCall": (RefusesMoreThanItsOwnCall, "check_text"),
     "RefusesLessThanItsOwnCall": (RefusesLessThanItsOwnCall, "check_text: lone surrogates"),
     "RefusesLongTexts": (RefusesLongTexts, "check_text: parts"),
-    "RefusesACharacterThatEncodeTakes": (RefusesACharacterThatEncodeTakes, "check_text: parts"),
     "ForbidsWithoutRefusing": (ForbidsWithoutRefusing, "traits.forbidden"),
     "ForbidsInAList": (engine_says(forbidden=[]), "traits"),
-    "AgreesInNumbers": (engine_says(agreement=1.0), "traits"),
-    "ReleasesTheGilInWords": (engine_says(releases_gil="yes"), "traits"),
-    "FirstPrefixInWords": (told(first_prefix="yes"), "facts"),
-    "IsBulkyWithoutABatchCall": (Bulky, "traits"),
     "RemembersByLength": (RemembersByLength, "cached_rows"),
-    "RemembersTooFew": (RemembersTooFew, "cached_rows"),
 }
 
 
@@ -584,36 +388,8 @@ class Changes:
         return replace(split, chunks=self.change(list(split.chunks), text))
 
 
-def last(**changes: Any) -> Callable[[list[Chunk], str], list[Chunk]]:
-    """A change of the last of several chunks."""
-    return lambda chunks, text: (
-        [*chunks[:-1], replace(chunks[-1], **changes)] if len(chunks) > 1 else chunks
-    )
-
-
 def with_gap(chunks: list[Chunk], text: str) -> list[Chunk]:
     return [*chunks[:1], *chunks[2:]]
-
-
-def core_twice(chunks: list[Chunk], text: str) -> list[Chunk]:
-    return [*chunks, *chunks[1:][-1:]]
-
-
-def with_an_empty_chunk(chunks: list[Chunk], text: str) -> list[Chunk]:
-    end = len(text)
-    return [*chunks, Chunk(end, end, end, end)] if len(chunks) > 1 else chunks
-
-
-def beyond_the_end(chunks: list[Chunk], text: str) -> list[Chunk]:
-    return [*chunks[:-1], replace(chunks[-1], stop=len(text) + 1)]
-
-
-def behind_its_core(chunks: list[Chunk], text: str) -> list[Chunk]:
-    return [replace(chunk, start=min(chunk.start + 1, chunk.stop)) for chunk in chunks]
-
-
-def without_the_end(chunks: list[Chunk], text: str) -> list[Chunk]:
-    return chunks[:-1] if len(chunks) > 1 else chunks
 
 
 def moved_cut(chunks: list[Chunk], text: str) -> list[Chunk]:
@@ -628,10 +404,6 @@ def moved_cut(chunks: list[Chunk], text: str) -> list[Chunk]:
         replace(left, stop=place, core_stop=place),
         replace(right, start=place, core_start=place, cut=replace(right.cut, position=place)),
     ]
-
-
-def rules_called_k3(chunks: list[Chunk], text: str) -> list[Chunk]:
-    return [c if c.cut is None else replace(c, cut=replace(c.cut, rule="STAGE")) for c in chunks]
 
 
 class CutsSurrogates:
@@ -662,14 +434,8 @@ class CutsTheUnknown:
         return CutSplitter(5).split(text, tokenizer if known else Toy(), attempt)
 
 
-class FailsOnEmptyTexts:
-    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
-        return Split([Chunk(0, len(text), 0, text.index(text[0]) + len(text))])
-
-
 SPACES = Seam(0, "PAIR", "20", (("pattern", "gpt2"), ("left", "non-space"), ("right", "space")))
 """What licenses a cut before every space, behind anything but white space, of the toy."""
-ANY_SPACE = Seam(0, "PAIR", "4.8", (("pattern", "gpt2"), ("left", "any"), ("right", "space")))
 
 
 SPACED = Toy((Added("e b"), Added("<s>")))
@@ -711,39 +477,13 @@ def overlapping(chunks: Sequence[Chunk], k: int, text: str) -> bool:
 
 SPLITTERS: dict[str, tuple[Any, str]] = {
     "gap": (Changes(with_gap), "split"),
-    "core twice": (Changes(core_twice), "split"),
-    "out of order": (Changes(lambda chunks, text: chunks[::-1]), "split"),
-    "empty chunk": (Changes(with_an_empty_chunk), "split"),
-    "beyond the end": (Changes(beyond_the_end), "split"),
-    "behind its core": (Changes(behind_its_core), "split"),
-    "without the end": (Changes(without_the_end), "split"),
-    "no chunk": (Changes(lambda chunks, text: []), "split"),
-    "tuples": (Changes(lambda chunks, text: [(0, len(text))]), "split"),
-    "absorbed nothing": (Changes(last(absorbed=1)), "split"),
-    "fails on empty texts": (FailsOnEmptyTexts(), "split"),
     "cuts the unknown": (CutsTheUnknown(), "split: unknown tokenizer"),
     "moved cut": (Changes(moved_cut), "split: cuts"),
-    "another rule": (Changes(rules_called_k3), "split: cuts"),
     "cuts surrogates": (CutsSurrogates(), "split: lone surrogates"),
     "never ends": (NeverEnds(), "split: attempts"),
     "counts its calls": (CountsItsCalls(), "split: again"),
-    "a list of chunks": (Says(lambda split: list(split.chunks)), "split"),
     "says nothing": (Says(lambda split: replace(split, plan=None)), "split: words"),
-    "regions beyond the text": (
-        Says(lambda split: replace(split, serial_regions=((0, 10**6),))),
-        "split: words",
-    ),
-    "regions that overlap": (
-        Says(lambda split: replace(split, serial_regions=((0, 1), (0, 1)))),
-        "split: words",
-    ),
     "divisible near added tokens": (Marks(everywhere), "split: divisible"),
-    "divisible without a licence": (Marks(safely, None), "split: divisible"),
-    "divisible by another rule": (Marks(safely, ANY_SPACE), "split: divisible"),
-    "divisible though it overlaps": (
-        Marks(overlapping, splitter=LoptSplitter(9, 12, plan_cuts=True)),
-        "split: divisible",
-    ),
 }
 
 
@@ -783,33 +523,6 @@ class SwallowsErrors(SerialExecutor):
             return Rows.of([] for _ in texts)
 
 
-class RaisesTheLastError(SerialExecutor):
-    def map(self, texts: Sequence[str], tokenizer: Any, spans: bool) -> Rows:
-        pieces = [encode_piece(texts[k], tokenizer, spans, k) for k in reversed(range(len(texts)))]
-        return Rows.of_pieces(pieces[::-1])
-
-
-class HidesTheError(SerialExecutor):
-    def map(self, texts: Sequence[str], tokenizer: Any, spans: bool) -> Rows:
-        try:
-            return super().map(texts, tokenizer, spans)
-        except EngineError:
-            raise RuntimeError("something went wrong") from None
-
-
-class ForgetsTheRow(SerialExecutor):
-    def map(self, texts: Sequence[str], tokenizer: Any, spans: bool) -> Rows:
-        return Rows.of_pieces([encode_piece(text, tokenizer, spans) for text in texts])
-
-
-class ForgetsThePlace(SerialExecutor):
-    def map(self, texts: Sequence[str], tokenizer: Any, spans: bool) -> Rows:
-        try:
-            return super().map(texts, tokenizer, spans)
-        except EngineError as error:
-            raise EngineError(str(error), row=error.row) from error
-
-
 class IsDeadAfterAnError(SerialExecutor):
     dead = False
 
@@ -836,19 +549,6 @@ class NeedsAText(SerialExecutor):
     def map(self, texts: Sequence[str], tokenizer: Any, spans: bool) -> Rows:
         assert texts
         return super().map(texts, tokenizer, spans)
-
-
-class RemembersByNumber(SerialExecutor):
-    """The row of another call, too."""
-
-    def __init__(self) -> None:
-        self.known: dict[tuple[int, bool], Piece] = {}
-
-    def map(self, texts: Sequence[str], tokenizer: Any, spans: bool) -> Rows:
-        for k, text in enumerate(texts):
-            if (k, spans) not in self.known:
-                self.known[k, spans] = encode_piece(text, tokenizer, spans)
-        return Rows.of_pieces([self.known[k, spans] for k in range(len(texts))])
 
 
 class RemembersByLength(SerialExecutor):
@@ -905,38 +605,16 @@ class EncodesTheOthers(Divider):
         return encode_piece(text, tokenizer, False).ids
 
 
-class DividesBehindSpaces(Divider):
-    def places(self, text: str) -> list[int]:
-        return [place + 1 for place in super().places(text)]
-
-
-class OneAnswerForAll(Divider):
-    def look_up(self, texts: Sequence[str], tokenizer: Any) -> Any:
-        return super().look_up(texts, tokenizer)[0], [True]
-
-
-class NamesNoOther(Divider):
-    without_cache = ""
-
-
 EXECUTORS: dict[str, tuple[Callable[[], Any], str]] = {
     **{f"rows: {name}": (partial(Runs, change), "map") for name, change in ROWS.items()},
     "a generator": (lambda: Runs(lambda rows: iter(as_lists(rows))), "map"),
     "ignores spans": (IgnoresSpans, "map: spans"),
     "needs a text": (NeedsAText, "map: few texts"),
-    "remembers by number": (RemembersByNumber, "map: few texts"),
     "each text once": (EachTextOnce, "map: equal texts"),
     "swallows errors": (SwallowsErrors, "map: errors"),
-    "raises the last error": (RaisesTheLastError, "map: errors"),
-    "hides the error": (HidesTheError, "map: errors"),
-    "forgets the row": (ForgetsTheRow, "map: errors"),
-    "forgets the place": (ForgetsThePlace, "map: errors"),
     "is dead after an error": (IsDeadAfterAnError, "map: after errors"),
     "one list for all threads": (OneListForAllThreads, "map: threads"),
     "encodes the others": (EncodesTheOthers, "look_up"),
-    "divides behind spaces": (DividesBehindSpaces, "look_up"),
-    "one answer for all": (OneAnswerForAll, "look_up"),
-    "names no other": (NamesNoOther, "look_up"),
     "closes once": (lambda: ClosesOnce(2), "close"),
 }
 
@@ -983,10 +661,6 @@ def seam(**changes: Callable[[Seam], Any]) -> Callable[[Joins], Joins]:
         return replace(join, seam=replace(join.seam, **told))
 
     return each(changed)
-
-
-def the_first_for_each(joins: Joins) -> Joins:
-    return joins[:1] * len(joins)
 
 
 class JoinsEverything:
@@ -1047,20 +721,10 @@ def counted(left: int, right: int) -> Callable[[Joins], Joins]:
 
 MERGERS: dict[str, Any] = {
     "an id too many on the left": Merges(counted(1, 0)),
-    "an id too few on the left": Merges(counted(-1, 0)),
-    "an id too many on the right": Merges(counted(0, -1)),
-    "an id too few on the right": Merges(counted(0, 1)),
-    "another theorem": Merges(seam(theorem=lambda seam: "29")),
     "another witness": Merges(seam(witness=lambda seam: ())),
     "no rule": Merges(seam(rule=lambda seam: None)),
-    "another rule": Merges(seam(rule=lambda seam: "EDGE")),
-    "a rule that is not": Merges(seam(rule=lambda seam: "K99")),
     "another place": Merges(seam(position=lambda seam: seam.position + 1)),
-    "the same place for all": Merges(the_first_for_each),
     "a join too few": Merges(lambda joins: joins[1:]),
-    "a join too many": Merges(lambda joins: [*joins, *joins[-1:]]),
-    "nothing": Merges(lambda joins: None),
-    "a tuple": Merges(tuple),
     "joins at overlaps": JoinsAtOverlaps(),
     "joins proposals": JoinsProposals(),
     "forgets what overlaps": ForgetsWhatOverlaps(by_cut),

@@ -164,10 +164,6 @@ def test_drawn_texts_with_added_tokens_reach_each_place(place: str) -> None:
     assert any(map(ADDED_PLACES[place], with_added()))
 
 
-def test_a_size_limit_is_kept() -> None:
-    assert max(map(len, collected(drawn(EXAMPLES), max_size=50))) == 50
-
-
 def test_lone_surrogates_appear_only_when_asked_for() -> None:
     assert not any(map(has_surrogate, plain() + with_added()))
     assert any(map(has_surrogate, collected(drawn(EXAMPLES), surrogates=True)))

@@ -152,16 +152,6 @@ def test_bos_dropped_in_most_shards_is_found_by_the_shards_that_have_it(tmp_path
     assert any("4 of 10 documents begin with 0" in note for note in report.notes)
 
 
-def test_bos_and_eos_that_stand_twice_are_found(tmp_path: Path) -> None:
-    def double(rows: Rows) -> None:
-        rows[2].insert(0, 1)
-        rows[3].append(2)
-
-    report = planted(tmp_path, "llama", double, against=False)
-    assert names_of(report) == ["bos", "eos"]
-    assert "twice" in report.of("bos").shown[0].found
-
-
 def test_special_tokens_at_the_edges_are_found_when_there_must_be_none(tmp_path: Path) -> None:
     path = write_numpy(tmp_path / "shard", kind("llama").documents(TEXTS))
     report = audit(path, kind("llama").adapter, bos="none", eos="none")
@@ -202,19 +192,6 @@ def test_a_truncated_document_is_found(tmp_path: Path) -> None:
     assert "texts.jsonl:9" in fault.found
 
 
-def test_a_document_truncated_in_a_character_is_found_without_the_input(tmp_path: Path) -> None:
-    of = kind("deepseek")
-    rows = of.documents(["The 𝔘"])
-    last = next(n for n in range(len(rows[0])) if not whole(of, rows[0][:n]))
-    report = audit(write_numpy(tmp_path / "shard", [rows[0][:last]]), of.adapter)
-    assert names_of(report) == ["utf8"]
-    assert "the end of" in report.of("utf8").shown[0].found
-
-
-def whole(of: Kind, ids: Sequence[int]) -> bool:
-    return "\ufffd" not in of.adapter.decode(ids)
-
-
 def test_a_doubled_document_is_found(tmp_path: Path) -> None:
     report = planted(tmp_path, "cl100k", lambda rows: rows.insert(6, rows[2]))
     assert names_of(report) == ["doubled"]
@@ -245,14 +222,6 @@ def test_a_page_of_zeros_is_found(name: str, tmp_path: Path) -> None:
     assert "runs" in names_of(report)
     [fault] = report.of("runs").shown[:1]
     assert fault.found.startswith("1,024 times 0 ") or len(rows[0]) < 1124
-
-
-def test_ids_cast_to_a_smaller_dtype_are_found(tmp_path: Path) -> None:
-    of = kind("deepseek")
-    path = write_megatron(tmp_path / "shard", of.documents([*TEXTS, "<｜User｜>"]), "u2")
-    report = audit(path, of.adapter)
-    assert "dtype" in names_of(report)
-    assert "ids" in names_of(report) or "range" in names_of(report)
 
 
 def test_data_of_another_dtype_than_the_index_says_is_found(tmp_path: Path) -> None:
@@ -327,14 +296,6 @@ def test_texts_of_checked_documents_are_not_encoded_again(
     assert names_of(report) == ["missing"]
     assert [text for text in encoded if text not in TEXTS] == ["a text without a document"]
     assert len(encoded) == len([text for text in TEXTS if text]) + 1
-
-
-def test_words_in_pieces_that_wordpiece_does_not_give_are_found(tmp_path: Path) -> None:
-    of = kind("bert")
-    vocab = json.loads((VOCAB / "bert_part.json").read_text(encoding="utf-8"))["model"]["vocab"]
-    cls, sep = vocab["[CLS]"], vocab["[SEP]"]
-    rows = [[cls, vocab["t"], vocab["##h"], vocab["##e"], sep], [cls, vocab["##e"], sep]]
-    assert audit(write_numpy(tmp_path / "shard", rows), of.adapter).of("ids").count == 2
 
 
 @pytest.mark.parametrize(("change", "found"), [(-6, "bytes of data"), (8, "bytes of data")])

@@ -40,26 +40,6 @@ def test_audit_prints_the_first_ten_of_each_fault_and_ends_with_1(
     assert main(["corpus", "audit", str(path), "--tokenizer", LLAMA, "--bos", "none"]) == 0
 
 
-def test_audit_prints_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = kind("llama").documents(TEXTS)
-    path = write_numpy(tmp_path / "shard", [rows[0][1:], *rows[1:]])
-    assert main(["corpus", "audit", str(path), "--tokenizer", LLAMA, "--json"]) == 1
-    found = json.loads(capsys.readouterr().out)
-    assert found["ok"] is False
-    [result] = [each for each in found["results"] if each["count"]]
-    assert (result["check"], result["count"], result["by_shard"]) == ("bos", 1, {str(path): 1})
-    assert result["shown"][0]["document"] == 0
-
-
-def test_audit_of_nothing_is_one_clear_error(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["corpus", "audit", str(tmp_path), "--tokenizer", LLAMA]) == 2
-    assert "no shard there; known are .arrow, .bin, " in capsys.readouterr().err
-    assert main(["corpus", "audit", str(tmp_path / "x.bin"), "--tokenizer", LLAMA]) == 2
-    assert "there is no such file" in capsys.readouterr().err
-
-
 def test_verify_and_stats_print_what_they_find(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -58,15 +58,6 @@ def test_bad_lines_are_skipped_and_counted_by_kind(tmp_path: Path) -> None:
     assert all_documents(tmp_path / "shards") == own_ids(["good"] * 6)
 
 
-def test_the_line_of_a_fault_in_a_later_range_is_counted_in_the_file(tmp_path: Path) -> None:
-    source = tmp_path / "rows.jsonl"
-    source.write_bytes(GOOD * 200 + b"{\n" + GOOD)
-    with pytest.raises(FileFormatError, match=rf"{source}:201: "):
-        built(tmp_path, source, shard_size=1000)
-    with pytest.raises(FileFormatError, match=rf"{source}:201: "):
-        built(tmp_path, source, shard_size=1000, resume=True)
-
-
 def test_what_is_skipped_does_not_depend_on_pyarrow(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -83,13 +74,6 @@ def test_what_is_skipped_does_not_depend_on_pyarrow(
         assert contents(tmp_path / "other") == contents(tmp_path / "shards"), rows[count]
         assert manifest.documents + sum(manifest.skipped.values()) >= count + 3
         shutil.rmtree(tmp_path / "shards"), shutil.rmtree(tmp_path / "other")
-
-
-def test_two_documents_in_a_line_are_no_good_line(tmp_path: Path) -> None:
-    """pyarrow by itself takes these three lines for three rows."""
-    source = tmp_path / "rows.jsonl"
-    source.write_bytes(b'{"text": "a"} {"text": "b"}\n{"text":\n"c"}\n')
-    assert built(tmp_path, source, errors="skip", field="text").skipped == {"broken line": 3}
 
 
 def test_a_text_that_the_tokenizer_refuses_is_named(tmp_path: Path) -> None:
@@ -138,14 +122,6 @@ def test_an_id_that_the_dtype_cannot_hold_is_named(
     )
     with pytest.raises(FileFormatError, match=r"rows.jsonl:2: the id 70,000 does not fit uint16"):
         build_rows(tmp_path, ["a", "b"])
-
-
-def test_a_document_of_too_many_tokens_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tokpar_corpus.document_encoder.MOST_TOKENS", 100)
-    with pytest.raises(FileFormatError, match=r"rows.jsonl:2: has more than 100 tokens"):
-        build_rows(tmp_path, ["a", "b c " * 100])
 
 
 def write_documents(folder: Path, kind: str, texts: Sequence[str]) -> Path:
@@ -291,10 +267,3 @@ def test_a_missing_or_unknown_input_is_named(tmp_path: Path) -> None:
     arguments = ("--tokenizer", "default", "--out", tmp_path / "out")
     assert "there is no such file" in run("corpus", "build", tmp_path / "b.jsonl", *arguments).error
     assert "does not tell" in run("corpus", "build", tmp_path / "a.bin", *arguments).error
-
-
-def test_eod_must_be_known_or_named(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="--eod-token"):
-        build_rows(tmp_path, ["a"], append_eod=True)
-    with pytest.raises(OptionError, match="is no token of"):
-        build_rows(tmp_path, ["a"], append_eod=True, eod_token="<not a token at all>")

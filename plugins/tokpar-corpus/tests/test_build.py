@@ -29,7 +29,6 @@ from tokpar_corpus.manifest import Digest, Position
 from tokpar_corpus.part_reading import PartReader
 
 import tokpar
-from tests.support.cli_runs import run
 
 
 def test_the_shards_have_the_ids_of_the_tokenizers_own_call(tmp_path: Path) -> None:
@@ -39,14 +38,6 @@ def test_the_shards_have_the_ids_of_the_tokenizers_own_call(tmp_path: Path) -> N
     assert manifest.documents == len(DOCUMENTS)
     assert manifest.tokens == sum(map(len, own_ids(DOCUMENTS)))
     assert manifest.text_bytes == sum(len(text.encode()) for text in DOCUMENTS)
-
-
-def test_the_command_builds_what_the_function_builds(tmp_path: Path) -> None:
-    build_rows(tmp_path, DOCUMENTS)
-    arguments = ("--tokenizer", "default", "--out", tmp_path / "other", "--quiet")
-    outcome = run("corpus", "build", tmp_path / "rows.jsonl", *arguments)
-    assert outcome.code == 0, outcome
-    assert contents(tmp_path / "other") == contents(tmp_path / "shards")
 
 
 def test_a_shard_ends_with_the_document_that_fills_it(tmp_path: Path) -> None:
@@ -112,12 +103,6 @@ def test_eod_follows_each_document_that_has_ids(tmp_path: Path) -> None:
     expected = [ids + [7] * bool(ids) for ids in own_ids(DOCUMENTS)]
     assert all_documents(tmp_path / "shards") == expected
     assert manifest.options.eod == 7
-
-
-def test_bos_precedes_each_document(tmp_path: Path) -> None:
-    manifest = build_rows(tmp_path, DOCUMENTS, bos=True, bos_token="7")
-    assert all_documents(tmp_path / "shards") == [[7, *ids] for ids in own_ids(DOCUMENTS)]
-    assert manifest.options.prefix == (7,)
 
 
 def test_the_manifest_is_read_as_it_was_written(tmp_path: Path) -> None:

@@ -77,13 +77,3 @@ def test_messages_that_the_template_refuses_are_named_or_skipped(tmp_path: Path)
     assert skipped.code == 0, skipped
     assert all_documents(tmp_path / "out") == own_ids("gemma")
     assert sum(manifest_of(tmp_path / "out").skipped.values()) == 2
-
-
-def test_a_chat_template_needs_a_tokenizer_that_has_one(tmp_path: Path) -> None:
-    source = write_chats(tmp_path / "chats.jsonl")
-    for tokenizer, said in (
-        (folder("gpt2"), "has no chat template: pass one as a file"),
-        ("default", "--chat-template needs a folder of a transformers tokenizer"),
-    ):
-        words = ("--out", tmp_path / "out", "--tokenizer", tokenizer, "--chat-template")
-        assert said in run("corpus", "build", source, *words).error

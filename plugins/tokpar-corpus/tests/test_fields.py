@@ -12,15 +12,12 @@ from typing import Any
 import pytest
 from corpora import all_documents, contents, many, own_ids, write_rows
 from tokpar_corpus import audit, build
-from tokpar_corpus.estimate import estimate
-from tokpar_corpus.job import Request, prepare
-from written_shards import tiktoken_part, write_numpy
 
 from tests.support.cli_runs import run
 from tests.support.profiles import drawn
 from tokpar.cli.encodings import field_taken
 from tokpar.errors import FileFormatError
-from tokpar.text_field import FIELDS, choose_field, kind_of, value_of
+from tokpar.text_files import FIELDS, choose_field, kind_of, value_of
 
 Row = dict[str, Any]
 NAMES = ("data.text", "data", "text", "id", "data.meta.text")
@@ -237,24 +234,6 @@ def test_rows_that_do_not_tell_the_field_are_skipped_only_if_that_is_asked(tmp_p
     assert manifest.options.field == "text"
 
 
-def test_columns_tell_the_field_by_their_types(tmp_path: Path) -> None:
-    pa = pytest.importorskip("pyarrow")
-    tables = {
-        "content": {"id": ["1"], "content": pa.array([b"good"], pa.binary())},
-        "story": {"n": [1], "story": ["good"]},
-        "text": {"text": pa.array(["good"]).dictionary_encode(), "body": ["x"]},
-    }
-    for field, columns in tables.items():
-        for end in (".parquet", ".arrow"):
-            source = write_table(tmp_path / f"{field}{end}", pa.table(columns))
-            out = tmp_path / f"{field}-{end[1:]}"
-            assert build(source, out, tokenizer="default").options.field == field
-            assert all_documents(out) == own_ids(["good"])
-    refused = write_table(tmp_path / "image.parquet", pa.table({"image": pa.array([b"x"])}))
-    with pytest.raises(FileFormatError, match=r"its fields: 'image' \(binary\)"):
-        build(refused, tmp_path / "image", tokenizer="default")
-
-
 # --------------------------------------------------------------------------- audit and dry run
 
 
@@ -277,28 +256,6 @@ def test_a_dry_run_refuses_what_the_build_refuses(tmp_path: Path) -> None:
                 for kind, count in skipped.items():
                     assert f"skipped in the sample: {count} ({kind})" in dry.out
     assert not (tmp_path / "dry").exists()
-
-
-def test_a_dry_run_names_the_document_that_the_build_names(tmp_path: Path) -> None:
-    """Also where the tokenizer refuses a text, and where several documents are no good."""
-    rng, encoding = random.Random(2), tiktoken_part("cl100k")
-    lines = ['{"text": "good"}', '{"text": "bad <|endoftext|>"}'] * 3 + ["{", '{"text": null}']
-    for case in range(drawn(60)):
-        source = tmp_path / f"{case}.jsonl"
-        source.write_text("\n".join(rng.choices(lines, k=5)))
-        options = {"field": "text", "tokenizer": encoding}
-        try:
-            expected = None
-            build(source, tmp_path / str(case), **options)
-        except FileFormatError as error:
-            expected = str(error)
-        job = prepare(Request([str(source)], tmp_path / "dry", **options))
-        if expected is None:
-            assert estimate(job).documents == 5
-            continue
-        with pytest.raises(FileFormatError) as refused:
-            estimate(job)
-        assert str(refused.value) == expected
 
 
 @pytest.mark.parametrize("kind", ["content", "data.text", "lines"])
@@ -328,24 +285,3 @@ def test_an_audit_takes_field_and_format_from_the_manifest(kind: str, tmp_path: 
     )
     if kind == "content":  # an option goes before the manifest
         assert audit(tmp_path / "shards", "default", against=source, field="text").faults
-
-
-def test_an_audit_against_rows_without_the_field_is_an_error_before_the_shards_are_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    texts = ["one", "two words"]
-    source = write_rows(tmp_path / "rows.jsonl", texts, id=["a", "b"])
-    shard = write_numpy(tmp_path / "shard", own_ids(texts))
-    monkeypatch.setattr(
-        "tokpar_corpus.audit_documents.DocumentAudit.check", lambda *given: pytest.fail("read")
-    )
-    with pytest.raises(
-        FileFormatError, match=rf"{source}:1: expected a field 'body'; .*'text', 'id'"
-    ):
-        audit(shard, "default", against=source, field="body")
-    monkeypatch.undo()
-    assert audit(shard, "default", against=source)
-    gone = write_rows(tmp_path / "other.jsonl", [])
-    gone.write_text('{"id": "x", "messages": []}\n')
-    with pytest.raises(FileFormatError, match="--field NAME chooses one"):
-        audit(shard, "default", against=gone)

@@ -129,16 +129,3 @@ def test_a_file_that_two_names_lead_to_is_refused_with_both(
     assert not (tmp_path / "out").exists()
     build([str(source), str(other)], tmp_path / "out", tokenizer="default")
     assert all_documents(tmp_path / "out") == own_ids(["one", "one"])
-
-
-@pytest.mark.parametrize(
-    ("option", "least"), [("--shard-size", 1000), ("--memory-budget", 64 << 20)]
-)
-def test_a_size_whose_unit_was_forgotten_is_refused(
-    option: str, least: int, tmp_path: Path
-) -> None:
-    source = write_rows(tmp_path / "rows.jsonl", ["one"])
-    words = ("corpus", "build", source, "--tokenizer", "default", "--out", tmp_path / "out")
-    for size in (0, 1, 10, 256, least - 1, "0.5kB", "900b"):
-        assert f"{option} must be at least " in run(*words, option, size, "--dry-run").err
-    assert run(*words, option, least, "--dry-run").code == 0

@@ -10,22 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from corpora import (
-    DOCUMENTS,
-    all_documents,
-    build_rows,
-    contents,
-    many,
-    own_ids,
-    write_rows,
-)
+from corpora import DOCUMENTS, all_documents, build_rows, contents, many, own_ids, write_rows
 from tokpar_corpus import build
 from tokpar_corpus.document_encoder import seams_digest
-from tokpar_corpus.durable_files import Disk
-from tokpar_corpus.shard_output import ShardOutput
 
 import tokpar
-from tokpar.errors import FileFormatError, OptionError
+from tokpar.errors import FileFormatError
 
 
 def read_numpy(folder: Path) -> list[list[int]]:
@@ -89,11 +79,6 @@ def test_document_ids_stand_beside_the_documents(tmp_path: Path, format_: str) -
         "arrow": lambda: pa.ipc.open_file(file).read_all(),
     }[format_]
     assert read()["document_id"].to_pylist() == [f"doc {k}" for k in range(8)]
-
-
-def test_document_ids_need_a_format_that_has_them(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="stored by parquet and arrow, not by megatron"):
-        build_rows(tmp_path, ["a"], document_id="name")
 
 
 def write_parquet(path: Path, texts: list[str]) -> None:
@@ -234,19 +219,6 @@ def test_megatron_shards_are_those_of_megatrons_own_builder(tmp_path: Path) -> N
     for end in (".bin", ".idx"):
         written = (tmp_path / f"shard{end}").read_bytes()
         assert written == (golden / f"megatron{end}").read_bytes()
-
-
-def test_two_writers_of_one_shard_do_not_write_into_one_file(tmp_path: Path) -> None:
-    path = tmp_path / "shard.bin"
-    given_up, again = ShardOutput(Disk(), path), ShardOutput(Disk(), path)
-    given_up.write(b"abcd")
-    for output in (again, given_up):
-        output.write(b"abcd" if output is again else b"efgh")
-    again.write(b"efgh")
-    for output in (again, given_up):
-        output.sync()
-        output.rename()
-        assert path.read_bytes() == b"abcdefgh"
 
 
 def zst_frame(data: bytes, window: int) -> bytes:

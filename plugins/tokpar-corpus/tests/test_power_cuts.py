@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from corpora import contents, many, write_rows
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from lossy_disk import FullDisk, LossyDisk, PowerCutError
 from tokpar_corpus.build_progress import Progress
 from tokpar_corpus.building import BuildStoppedError, run_build
@@ -15,7 +19,7 @@ from tokpar_corpus.job import Request, prepare
 from tokpar_corpus.journal import Entry, is_whole
 from tokpar_corpus.manifest import Shard
 
-from tests.conftest import is_quick
+from tests.conftest import at_most, is_quick
 
 NEVER = 1 << 40
 LOSSES = {
@@ -71,76 +75,62 @@ def journaled(out: Path) -> list[Shard]:
     return [Entry.from_line(line).shard for line in lines]
 
 
-FILES = {"megatron": 2, "numpy": 2, "parquet": 1}
-"""How many files a shard has."""
+class BuildMachine(RuleBasedStateMachine):
+    """A build that loses power, runs out of disk, is asked to stop and finds damaged shards, in any
+    order. At the end it goes on to the bytes of an undisturbed build."""
 
+    @initialize(format_=st.sampled_from(["megatron", "numpy", "parquet"]))
+    def begin(self, format_: str) -> None:
+        self.tmp = TemporaryDirectory()
+        self.folder, self.format = Path(self.tmp.name), format_
+        self.source = write_rows(self.folder / "rows.jsonl.gz", many(70))
+        run(Disk(), self.source, self.folder / "whole", format=format_)
+        self.out, self.expected = self.folder / "out", contents(self.folder / "whole")
 
-@pytest.mark.parametrize("keeps_data", [True, False])
-def test_a_build_goes_on_after_cuts_at_each_step_in_turn(
-    whole: tuple[str, Path, dict[str, bytes]], tmp_path: Path, keeps_data: bool
-) -> None:
-    """Each run gets a little further than the one before."""
-    format_, source, expected = whole
-    out, last = tmp_path / "out", 3
-    for _ in range(400):
-        disk = LossyDisk(out, last)
+    def resume(self, layer: FileLayer) -> None:
+        run(layer, self.source, self.out, format=self.format, resume=True)
+
+    @rule(last=st.integers(0, 80), loss=st.sampled_from(list(LOSSES)))
+    def lose_power(self, last: int, loss: str) -> None:
+        disk = LossyDisk(self.out, last)
         try:
-            run(disk, source, out, format=format_, resume=True)
+            self.resume(disk)
         except PowerCutError:
-            disk.cut(keeps_names=keeps_data, keeps_data=keeps_data)
-            last += 1
-            continue
-        break
-    assert last > 10
-    assert contents(out) == expected
-    run(Disk(), source, out, format=format_, resume=True)  # no line of the journal is damaged
-    assert (
-        len(journaled(out)) == len([name for name in expected if name[0] == "s"]) // FILES[format_]
-    )
+            disk.cut(*LOSSES[loss])
+
+    @rule(room=st.integers(0, 30_000))
+    def run_out_of_disk(self, room: int) -> None:
+        with suppress(OSError):
+            self.resume(FullDisk(room))
+            return
+        assert not [path for path in self.out.glob(".*") if "shard" in path.name]
+
+    @rule()
+    def ask_to_stop(self) -> None:
+        request = Request(
+            [str(self.source)],
+            self.out,
+            "default",
+            shard_size=1200,
+            format=self.format,
+            resume=True,
+        )
+        with suppress(BuildStoppedError):
+            run_build(prepare(request), Disk(), Progress(), is_stopped=lambda: True)
+
+    @rule(which=st.integers(0, 30), kept=st.sampled_from([None, b"", b"\xff"]))
+    def damage_a_shard(self, which: int, kept: bytes | None) -> None:
+        """Delete it, cut its last byte off, or change that byte."""
+        if shards := sorted(self.out.glob("shard-*")):
+            path = shards[which % len(shards)]
+            path.unlink() if kept is None else path.write_bytes(path.read_bytes()[:-1] + kept)
+
+    def teardown(self) -> None:
+        if hasattr(self, "expected"):
+            self.resume(Disk())
+            assert contents(self.out) == self.expected
+            self.tmp.cleanup()
 
 
-def test_a_full_disk_is_an_error_and_the_build_goes_on_when_there_is_room(
-    whole: tuple[str, Path, dict[str, bytes]], tmp_path: Path
-) -> None:
-    format_, source, expected = whole
-    needed = FullDisk(NEVER)
-    run(needed, source, tmp_path / "every", format=format_)
-    for room in range(0, needed.written, needed.written // (7 if is_quick() else 60)):
-        out = tmp_path / f"full-{room}"
-        with pytest.raises(OSError, match="No space left"):
-            run(FullDisk(room), source, out, format=format_)
-        assert not [path for path in out.iterdir() if "shard" in path.name and path.name[0] == "."]
-        run(Disk(), source, out, format=format_, resume=True)
-        assert contents(out) == expected, room
-
-
-def test_a_build_that_is_asked_to_stop_ends_with_a_whole_shard(
-    whole: tuple[str, Path, dict[str, bytes]], tmp_path: Path
-) -> None:
-    format_, source, expected = whole
-    request = Request([str(source)], tmp_path / "out", "default", shard_size=1200, format=format_)
-    with pytest.raises(BuildStoppedError):
-        run_build(prepare(request), Disk(), Progress(), is_stopped=lambda: True)
-    found = contents(tmp_path / "out")
-    assert sorted(name for name in found if name[0] == ".") == []
-    assert "manifest.json" not in found
-    assert found.items() < expected.items()
-    run(Disk(), source, tmp_path / "out", format=format_, resume=True)
-    assert contents(tmp_path / "out") == expected
-
-
-def test_a_shard_that_was_damaged_since_is_built_again(
-    whole: tuple[str, Path, dict[str, bytes]], tmp_path: Path
-) -> None:
-    format_, source, expected = whole
-    out = tmp_path / "out"
-    damages: list[Callable[[Path], object]] = [
-        lambda path: path.unlink(),
-        lambda path: path.write_bytes(path.read_bytes()[:-1]),
-        lambda path: path.write_bytes(path.read_bytes()[:-1] + b"\xff"),
-    ]
-    run(Disk(), source, out, format=format_)
-    for damage in damages:
-        damage(sorted(out.glob("shard-*"))[2])
-        run(Disk(), source, out, format=format_, resume=True)
-        assert contents(out) == expected
+TestBuilds = BuildMachine.TestCase
+TestBuilds.settings = settings(at_most(100), stateful_step_count=6)

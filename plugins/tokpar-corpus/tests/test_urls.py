@@ -90,14 +90,3 @@ def test_a_pattern_in_a_url_names_files_and_a_build_of_them_resumes(
     assert resumed.code == 0, resumed
     assert contents(tmp_path / "out") == expected
     assert all_documents(tmp_path / "out") == own_ids(TEXTS[:200])
-
-
-def test_a_bad_line_at_a_url_is_named(stored: tuple[str, Path], tmp_path: Path) -> None:
-    url, folder = stored
-    system, path = pyarrow.fs.FileSystem.from_uri(url)
-    with system.open_output_stream(f"{path}/a.jsonl", compression=None) as file:
-        file.write((folder / "a.jsonl").read_bytes() + b"{\n")
-    words = ("--tokenizer", "default", "--shard-size", 3000, "--out", tmp_path / "out", "--quiet")
-    assert f"{url}/a.jsonl:151: " in run("corpus", "build", url, *words).err
-    missing = run("corpus", "build", f"{url}/none.jsonl", *words)
-    assert f"{url}/none.jsonl: there is no such file" in missing.error

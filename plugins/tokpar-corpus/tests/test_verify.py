@@ -17,9 +17,6 @@ from tokpar_corpus.shards import open_shard
 from tokpar_corpus.tokenizer_source import load_for_corpus
 from written_shards import TEXTS, VOCAB, kind, names_of, write_input
 
-from tokpar import named_tokenizers
-from tokpar.errors import FileFormatError, OptionError
-
 DEEPSEEK = str(VOCAB / "deepseek_part.json")
 LONG = "The quick brown fox jumps over the lazy dog. " * 14_000
 
@@ -177,27 +174,6 @@ def test_a_corpus_of_a_folder_has_the_ids_and_the_loader_of_transformers(tmp_pat
     assert verify(folder, tokenizer=load_for_corpus(str(tokenizer), None, {}).adapter, sample=1)
 
 
-@pytest.mark.parametrize("made_of", ["file", "folder"])
-def test_verify_refuses_another_loader_than_that_of_the_build(
-    made_of: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tokenizer, own = llama_folder(tmp_path)
-    sources: dict[str, Any] = {"file": str(tokenizer / "tokenizer.json"), "folder": str(tokenizer)}
-    folder, _ = built(tmp_path, tokenizer=sources[made_of], eod_token=2)
-    assert verify(folder, sample=1)
-    for other in (own, *(sources[name] for name in sources if name != made_of)):
-        if made_of == "folder" or other is not own:
-            with pytest.raises(OptionError, match=r"AutoTokenizer, class LlamaTokenizer, tok"):
-                verify(folder, tokenizer=other)
-    (tokenizer / "tokenizer_config.json").write_text('{"eos_token": "</s>"}')
-    if made_of == "folder":
-        with pytest.raises(OptionError, match=r"class TokenizersBackend.*the same loader"):
-            verify(folder)
-        monkeypatch.setattr(named_tokenizers, "why_without_transformers", lambda: "not there")
-        with pytest.raises(OptionError, match=r"is loaded by tokenizer\.json: verify where"):
-            verify(folder)
-
-
 def test_a_changed_input_is_named(tmp_path: Path) -> None:
     folder, source = built(tmp_path)
     text = source.read_text(encoding="utf-8")
@@ -215,25 +191,6 @@ def test_a_sample_has_a_document_of_each_shard(tmp_path: Path) -> None:
     assert shards > 1
     one, other = (verify(folder, sample=0.001, seed=7) for _ in range(2))
     assert one.sampled == other.sampled == shards
-
-
-def test_a_folder_without_manifest_is_one_clear_error(tmp_path: Path) -> None:
-    with pytest.raises(FileFormatError, match=r"no manifest\.json: no build was finished"):
-        verify(tmp_path)
-    folder, _ = built(tmp_path)
-    with pytest.raises(OptionError, match="from 0 to 1, got 2"):
-        verify(folder, sample=2)
-
-
-def test_a_tiktoken_file_is_built_audited_and_verified(tmp_path: Path) -> None:
-    """Its loader knows neither truncation nor padding, and names padding first."""
-    patterns = json.loads((VOCAB / "patterns.json").read_text(encoding="utf-8"))
-    path = str(VOCAB / "cl100k_part.tiktoken")
-    settings = {"pat_str": patterns["cl100k_part"], "special_tokens": {"<|endoftext|>": 100257}}
-    loaded = load_for_corpus(path, None, settings)
-    folder, source = built(tmp_path, tokenizer=path, settings=settings, eod_token=None)
-    assert audit(folder, loaded.adapter, against=source)
-    assert verify(folder, tokenizer=loaded.adapter, sample=1, against=source)
 
 
 # --------------------------------------------------------------------------- stats

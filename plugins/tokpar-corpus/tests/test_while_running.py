@@ -107,22 +107,6 @@ def test_the_bar_shows_bytes_time_left_documents_tokens_a_second_and_shards(
     assert all(int(bar["rate"].replace(",", "")) > 0 for bar in bars[1:])
 
 
-def test_the_closing_table_shows_each_stage_and_quiet_shows_nothing(
-    source: Path, tmp_path: Path
-) -> None:
-    outcome = run(*build_words(source, tmp_path / "out"))
-    manifest = manifest_of(tmp_path / "out")
-    said, first, head, *stages = outcome.err.splitlines()
-    assert said == f"{source}:1: {field_taken('text')}"
-    size = f"{manifest.text_bytes / 1e6:,.1f} MB"
-    counts = f"{manifest.documents:,} documents, {manifest.tokens:,} tokens of {size} of text in "
-    assert first == f"{counts}{len(manifest.shards)} shards: {tmp_path / 'out'}"
-    assert head.split() == ["stage", "seconds", "MB/s"]
-    assert [stage.split()[0] for stage in stages] == ["read", "parse", "encode", "write", "all"]
-    quiet = run(*build_words(source, tmp_path / "quiet"), "--quiet", "--progress")
-    assert (quiet.code, quiet.out, quiet.err) == (0, "", "")
-
-
 def test_the_log_has_a_line_of_json_for_each_interval_and_one_at_the_end(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

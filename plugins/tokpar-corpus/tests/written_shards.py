@@ -134,7 +134,7 @@ class Kind:
 
 def tiktoken_part(name: str) -> tiktoken.Encoding:
     """An encoding of a part vocabulary with <|endoftext|> as its special token."""
-    from tokpar.pure.formats import read_ranks
+    from tokpar.files.formats import read_ranks
 
     ranks = read_ranks(VOCAB / f"{name}_part.tiktoken")
     pattern = json.loads((VOCAB / "patterns.json").read_text(encoding="utf-8"))[f"{name}_part"]

@@ -9,13 +9,11 @@ import pytest
 from mutated_files import (
     QWEN_2,
     Change,
-    add_token,
     exchange_merges,
     mutated,
     set_flag,
     set_normalizer,
     set_pattern,
-    write_file,
 )
 
 from tests.support.cli_runs import run
@@ -112,18 +110,6 @@ def test_a_changed_row_is_found(written: Path, tmp_path: Path) -> None:
     assert (found["text"], found["aspects"]) == ("I'm you'LL we've don'T", ["offsets"])
 
 
-def test_a_directory_means_what_transformers_makes_of_it(tmp_path: Path) -> None:
-    pytest.importorskip("transformers", "5", reason="transformers 5 is missing")
-    write_file(tmp_path / "model" / "tokenizer.json", add_token)
-    settings = tmp_path / "model" / "tokenizer_config.json"
-    settings.write_text('{"tokenizer_class": "PreTrainedTokenizerFast"}', "utf-8")
-    path = tmp_path / "ids.jsonl"
-    first = run("diff", tmp_path / "model", "--baseline", path)
-    assert "transformers 5" in first.out
-    settings.write_text('{"tokenizer_class": "GPT2Tokenizer", "add_prefix_space": true}', "utf-8")
-    assert run("diff", tmp_path / "model", "--baseline", path).code == 1
-
-
 # ------------------------------------------------------------------------------------ bad input
 
 
@@ -149,17 +135,3 @@ def test_the_baseline_of_another_tokenizer_is_refused(written: Path) -> None:
     error = run("diff", VOCAB / "bert_part.json", "--baseline", written).error
     assert error.startswith(f"{written} is the baseline of another tokenizer, ")
     assert error.endswith("name that tokenizer, or another file")
-
-
-def test_what_is_no_tokenizer_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    path = tmp_path / "no.json"
-    baseline = "--baseline", tmp_path / "ids.jsonl"
-    assert run("diff", path, *baseline).error.startswith(f"{path}: No such file")
-    path.write_text('{"a": 1}', "utf-8")
-    assert "is not a tokenizer.json" in run("diff", path, *baseline).error
-    path.write_bytes(b"\xff")
-    assert "is not a tokenizer.json" in run("diff", path, *baseline).error
-    assert "is a directory" in run("diff", "default", "--baseline", tmp_path).error
-    assert "no_such_name" in run("diff", "no_such_name", "--offline", *baseline).error
-    assert not (tmp_path / "ids.jsonl").exists()

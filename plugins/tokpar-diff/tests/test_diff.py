@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 import tiktoken
-import tokpar_diff
 from mutated_files import (
     QWEN_2,
     Change,
@@ -321,19 +320,6 @@ def test_a_directory_in_another_python(tmp_path: Path) -> None:
     assert compare.diff(path.parent, path.parent, python=sys.executable).answer == "equal"
 
 
-def test_a_python_that_cannot_answer(tmp_path: Path) -> None:
-    path = mutated(tmp_path)
-    words = ("diff", path, path, "--python")
-    assert run(*words, tmp_path / "none").error.endswith("cannot be run: No such file or directory")
-    ending = fake_python(tmp_path, "sys.exit('no packages here')")
-    assert run(*words, ending).error.endswith("ended with exit code 1: no packages here")
-    lacking = fake_python(tmp_path, "sys.modules['tokenizers'] = None")
-    assert "ModuleNotFoundError" in run(*words, lacking).error
-    ranks = VOCAB / "cl100k_part.tiktoken"
-    error = run("diff", path, ranks, "--python", sys.executable).error
-    assert error == f"{ranks}: --python takes a tokenizer.json, a directory or a name"
-
-
 # ------------------------------------------------------------------------- objects, corpora, help
 
 
@@ -384,18 +370,3 @@ def test_a_text_that_contradicts_a_proof_is_an_error(
 
 
 # ------------------------------------------------------------------------------- same_vocabulary
-
-
-def test_vocabularies_of_a_draft_and_a_target(tmp_path: Path) -> None:
-    draft, target = mutated(tmp_path), mutated(tmp_path, put_entry, name="b.json")
-    other = mutated(tmp_path, set_pattern(r"\p{N}{1,3}|\P{N}+"), name="c.json")
-    same = tokpar_diff.same_vocabulary(draft, other)
-    assert (same.is_same, same.size, same.differences) == (True, 16385, ())
-    found = tokpar_diff.same_vocabulary(draft, target)
-    assert (found.size, found.differences_count) == (16385, 1)
-    assert found.differences == ((16384, "<|end|>", "zzqqzz"),)
-    printed = run("diff", draft, target, "--vocabulary")
-    assert (printed.code, printed.out.split(":")[0]) == (1, "different")
-    assert run("diff", draft, other, "--vocabulary", "--json").json["same"] is True
-    with pytest.raises(OptionError, match="no file tells its tokens"):
-        tokpar_diff.same_vocabulary(draft, Words())

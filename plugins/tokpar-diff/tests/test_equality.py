@@ -125,7 +125,7 @@ def drop_part(config: Config, draw: Random) -> None:
 
 
 CHANGES: list[Callable[[Config, Random], None]] = [
-    *(exchange, drop_merge, drop_entry, add_entry, put_normalizers, set_flags, drop_part),
+    *(exchange, drop_merge, drop_entry, add_entry, put_normalizers, set_flags, drop_part)
 ]
 
 

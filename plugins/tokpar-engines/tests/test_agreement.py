@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,11 +19,12 @@ from tokpar_engines.engine import certified_slices
 
 import tokpar
 from tests.conftest import cases
+from tokpar import disk_cache
 from tokpar.arrays import IdArray
 from tokpar.errors import EngineError
 from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.patterns.shipped_patterns import O200K, QWEN2
-from tokpar.types import AddedToken, Facts, Rows
+from tokpar.types import AddedToken, Facts
 
 ADDED = "<|odd|>"
 FOLDED = [
@@ -55,26 +57,6 @@ class Points:
     def facts(self) -> Facts:
         tokens = (AddedToken(ADDED, 1), AddedToken("x", 2))
         return Facts("points", "none", added_tokens=tokens, unprovable="", tokens=lambda: [b"xy"])
-
-
-@dataclass(frozen=True)
-class Batched(Points):
-    """Forgets the last text of a batch of more than one."""
-
-    def encode_many(self, texts: list[str], spans: bool) -> Rows:
-        last = len(texts) - 1
-        return Rows.of(self.encode("" if 0 < k == last else text) for k, text in enumerate(texts))
-
-
-@dataclass(frozen=True)
-class Finished(Points):
-    """Finishes with one id, twice where a text has a digit."""
-
-    digits: bool = False
-
-    def encode_whole(self, text: str) -> IdArray:
-        last = [0] * (1 + (self.digits and any(map(str.isdigit, text))))
-        return np.concatenate([self.encode(text), np.array(last, dtype=np.uint32)])
 
 
 @pytest.fixture(autouse=True)
@@ -152,10 +134,7 @@ def test_a_planted_difference_is_found_and_made_small(
     assert told[-1] == "Do without."
 
 
-@pytest.mark.parametrize(
-    ("pattern", "merged", "smallest"),
-    cases(FOLDED, FOLDED[:1]),
-)
+@pytest.mark.parametrize(("pattern", "merged", "smallest"), cases(FOLDED, FOLDED[:1]))
 def test_an_engine_that_folds_no_letters_but_those_of_ascii_is_found(
     pattern: str, merged: bytes, smallest: str
 ) -> None:
@@ -247,17 +226,6 @@ def test_an_engine_that_raises_where_the_reference_does_not_is_refused() -> None
     assert agreement(Points(), lambda: Points(fails)).startswith("same ids")
 
 
-def test_a_batch_call_with_other_ids_is_found() -> None:
-    with pytest.raises(EngineError, match="among others in one call"):
-        agreement(Batched())
-
-
-def test_finished_ids_are_compared_too() -> None:
-    assert agreement(Finished(), Finished).startswith("same ids")
-    with pytest.raises(EngineError, match=r"text +'1' \(1 code points\)"):
-        agreement(Finished(digits=True), Finished, key="other")
-
-
 # ------------------------------------------------------------------------------- what a file says
 
 
@@ -268,32 +236,28 @@ def test_a_kept_answer_is_given_without_the_reference(cache: Path) -> None:
     first = agreement(Points())
     assert agreement(Points(only("a")), never) == first
     [file] = cache.iterdir()
-    assert file.suffix == ".json"
-
-
-@pytest.mark.parametrize("other", [{"key": "k"}, {"engine": "engine 2"}, {"library": "library 3"}])
-def test_another_file_engine_or_library_is_asked_anew(other: dict[str, str]) -> None:
-    agreement(Points())
-    with pytest.raises(AssertionError, match="the reference was called"):
-        agreement(Points(), never, **other)
+    assert file.suffix == ".arrays"
 
 
 @pytest.mark.parametrize(
-    "content",
+    "arrays",
     [
-        b"",
-        b"\xff\xfe",
-        b"[1]",
-        b'{"key": "k", "found": {"texts": 5, "apart": 0}}',
-        b'{"key": "%s", "found": 5}',
-        b'{"key": "%s", "found": {"texts": "5", "apart": 0}}',
-        b'{"key": "%s", "found": {"texts": 5}}',
+        None,
+        {},
+        {"texts": np.array([5])},
+        {"texts": np.array([5, 5]), "apart": np.array([0])},
+        {"texts": np.array([5.0]), "apart": np.array([0])},
     ],
 )
-def test_a_corrupt_answer_is_as_none_and_is_replaced(cache: Path, content: bytes) -> None:
+def test_a_corrupt_answer_is_as_none_and_is_replaced(
+    cache: Path, arrays: dict[str, Any] | None
+) -> None:
     said = agreement(Points())
     [file] = cache.iterdir()
-    file.write_bytes(content.replace(b"%s", file.stem.encode()))
+    if arrays is None:
+        file.write_bytes(b"")
+    else:
+        disk_cache.write("agreement", file.stem, arrays)
     assert agreement(Points()) == said
     assert agreement(Points(), never) == said
     assert [each.name for each in cache.iterdir()] == [file.name]

@@ -9,14 +9,12 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
-from itertools import pairwise, product
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from plugged_engines import ENGINE, of_json
 from tokpar_conformance import check_tokenizer, hostile_texts
 from tokpar_engines import compared_texts, comparison
@@ -36,10 +34,10 @@ import tokpar
 from tests.conftest import is_quick
 from tests.support.special_prefixes import BOTH
 from tests.support.tokenizers_drawn import DATA, VOCAB
+from tokpar.adapter_parts import inserted_ids
 from tokpar.arrays import IdArray
 from tokpar.errors import EngineError, FileFormatError, OptionError
-from tokpar.interfaces import inserted_ids
-from tokpar.pure.openai import KNOWN_ENCODINGS
+from tokpar.files.openai import KNOWN_ENCODINGS
 from tokpar.registry import registry
 
 pytestmark = pytest.mark.compiled_at_once
@@ -233,14 +231,6 @@ def test_an_engine_with_other_ids_is_refused_and_the_way_out_is_named() -> None:
     assert tokpar.encode("a\x7f", adapter).report.agreement == "trusted, not checked"
 
 
-def test_a_package_that_is_missing_or_old_is_named_with_the_command() -> None:
-    with pytest.raises(EngineError, match=r"needs the package no-such: pip install 'no-such>=1'"):
-        load(DEFAULT, replace(ENGINE, name="no-such", least="1"))
-    with pytest.raises(EngineError, match=r"needs tokenizers 999 or later, 0\.\S+ is installed: "):
-        load(DEFAULT, replace(ENGINE, least="999"))
-    load(DEFAULT, replace(ENGINE, least="0.3rc1"), trust=True)
-
-
 class Panic(BaseException):
     """As pyo3's, by its name."""
 
@@ -289,33 +279,6 @@ def test_a_flag_that_is_not_honoured_is_named_with_its_token() -> None:
     with pytest.raises(EngineError) as error:
         load(DEFAULT, replace(ENGINE, of_json=refuses))
     assert str(error.value) == expected
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"trust": 1}, "trust must be True or False, got 1"),
-        ({"cut": "yes"}, "cut must be True or False, got 'yes'"),
-        (
-            {"speed": 9},
-            "unknown setting 'speed'; known: add_special_tokens, truncation, padding, cut, trust",
-        ),
-        ({"add_special_tokens": None}, "add_special_tokens must be True or False, got None"),
-    ],
-)
-def test_a_setting_that_there_is_not_is_refused(settings: dict[str, Any], said: str) -> None:
-    with pytest.raises(OptionError, match=said):
-        load(DEFAULT, **settings)
-
-
-def test_files_of_other_kinds_are_refused(tmp_path: Path) -> None:
-    assert load_engine(ENGINE, object()) is None
-    with pytest.raises(OptionError, match=r"reads tokenizer\.json files and \.tiktoken files, got"):
-        load(Path(__file__))
-    with pytest.raises(OptionError, match=r"reads tokenizer\.json files, got .*x\.tiktoken"):
-        load(tmp_path / "x.tiktoken", replace(ENGINE, of_ranks=None))
-    with pytest.raises(FileNotFoundError):
-        load(tmp_path / "missing.json")
 
 
 def test_directories_and_names_are_left_to_load_which_finds_their_files(tmp_path: Path) -> None:
@@ -382,14 +345,6 @@ def test_a_refused_special_token_is_refused_by_every_strategy(executor: str, str
             for call in (encoder.encode, encoder.count):
                 with pytest.raises(ValueError, match="disallowed special token"):
                     call(text)
-
-
-@given(cuts=st.sets(st.integers(1, 60), max_size=4))
-def test_a_refused_special_token_is_refused_in_a_stream(cuts: set[int]) -> None:
-    text = "one two " + REFUSED + FAR
-    edges = [0, *sorted(cuts), len(text)]
-    with pytest.raises(ValueError, match="disallowed special token"):
-        list(tokpar.stream([text[a:b] for a, b in pairwise(edges)], refusing()))
 
 
 # ------------------------------------------------------------------------------- directories

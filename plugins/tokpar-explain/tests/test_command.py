@@ -1,4 +1,4 @@
-"""`tokpar explain` beside the commands of tokpar: the same numbers, rows, errors and widths."""
+"""`tokpar explain` beside the commands of tokpar: the same numbers, rows, and errors."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli_runs import run
-from tests.support.paths import ROOT, VOCAB
-from tokpar.cli.screen import columns
+from tests.support.paths import VOCAB
 
 MARKDOWN = "".join(
     f"# Title {n}\n\n| a | b |\n|---|---|\n| `x_{n}`  | naïve 中文 {n * 7919} |\n\n"
@@ -48,18 +47,6 @@ def test_it_says_the_cuts_that_encode_says(
     arguments = (path, "--tokenizer", *tokenizer, *how)
     explained = run("explain", *arguments, "--seam", "0").out
     assert cuts(explained) == cuts(run("encode", *arguments, "--no-ids").err)
-
-
-@pytest.mark.parametrize("color", ["auto", "always"])
-@pytest.mark.parametrize("width", [50, 80, 120])
-def test_what_it_prints_fits_the_terminal(
-    width: int, color: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", str(width))
-    for arguments in ((ROOT / "LICENSE", "--color", color), ("--help",)):
-        printed = run("explain", *arguments, terminal=True)
-        assert printed.code == 0
-        assert all(columns(line) <= width for line in printed.out.splitlines())
 
 
 def test_no_control_of_a_terminal_in_the_name_of_a_file_reaches_the_screen(tmp_path: Path) -> None:

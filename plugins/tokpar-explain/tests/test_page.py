@@ -254,21 +254,3 @@ def test_hostile_text_and_names_are_only_shown(opened: Opened) -> None:
     assert len(shown.all("script")) == 2
     everything = shown.one("#detail").text
     assert explain_seam(traced, number).left_row.tokens[0].text in everything
-
-
-def test_a_text_without_seams_says_why(opened: Opened) -> None:
-    shown = opened(trace("a b")).open()
-    assert "There is no seam: the text is too short" in shown.one("#detail").text
-    assert shown.all("#list button") == []
-    shown.keys("j", "k")
-
-
-def test_ids_without_places_are_shown(opened: Opened) -> None:
-    from tests.support.bare import Bare
-
-    traced = trace(
-        "ab cde fg h" * 3, Bare(), strategy="delimiter", chunk_chars=9, allow_approximate=True
-    )
-    shown = opened(traced).open("#seam-0")
-    assert shown.row("Left chunk") == ["#2", "#3", "#2"]
-    assert "cannot tell where" in shown.one("#detail").text

@@ -5,15 +5,7 @@ from base64 import b64encode
 from pathlib import Path
 
 import pytest
-from tokenizers import (
-    AddedToken,
-    Regex,
-    Tokenizer,
-    models,
-    normalizers,
-    pre_tokenizers,
-    processors,
-)
+from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 
 import tokpar
 from tokpar.errors import EngineError, OptionError

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 
 from hypothesis import strategies as st
 from tokpar_incremental.dictionary import BYTE, Dictionary, dictionary, dictionary_of
+from tokpar_pure.formats import rank_vocabulary
 
 from tests.support.draws import between, bytes_of, shuffled
 from tests.support.plain_bpe import merge_by_scanning
-from tokpar.pure.vocabulary import rank_vocabulary
 
 ORDERS = st.sampled_from(("given", "shuffled", "equal"))
 BYTES = {bytes([byte]): byte for byte in range(256)}

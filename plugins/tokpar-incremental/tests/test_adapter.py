@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 from tokpar_conformance import check_tokenizer
 from tokpar_incremental.adapter import CharacterFile, PrefixFile, PrefixTokenizer, load
+from tokpar_pure.adapter import FileTokenizer, PureTokenizer
+from tokpar_pure.formats import rank_vocabulary
 
 import tokpar
 from tests.conftest import EXAMPLES, cases, chosen_profile, drawn
@@ -35,16 +37,14 @@ from tests.support.tokenizers_drawn import (
     other_specs,
 )
 from tokpar import streaming
-from tokpar.adapters.pure import FileTokenizer, PureTokenizer
 from tokpar.errors import EngineError, FileFormatError, OptionError
-from tokpar.pure.vocabulary import Vocabulary, rank_vocabulary
+from tokpar.files.vocabulary import Vocabulary
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
 NAMES = ("deepseek_part", "cl100k_part", "o200k_part", "default")
 PATTERNS = json.loads((VOCAB / "patterns.json").read_text(encoding="utf-8"))
 BYTES = {bytes([byte]): byte for byte in range(256)}
-SPECIAL = {"<|endoftext|>": 100257, "<|fim_prefix|>": 100258, "<|endofprompt|>": 100276}
 
 
 @cache
@@ -217,62 +217,6 @@ def test_characters_that_cannot_be_read_one_by_one_are_refused(
         CharacterFile(config, "odd")
 
 
-def llama_like(**changes: object) -> dict[str, object]:
-    """A normalizer, a Sequence of post-processors, as the files of Llama 3.1 and Qwen have them."""
-    spec = ByteLevelSpec("llama3", seed=5, merges=60, normalizers=("NFC",))
-    config: dict[str, Any] = json.loads(build(spec).to_str())
-    first = len(config["model"]["vocab"])
-    flags = ("special", "single_word", "lstrip", "rstrip", "normalized")
-    token = dict.fromkeys(flags, False) | {"id": first, "content": "<s>", "special": True}
-    special = {"id": "<s>", "ids": [first], "tokens": ["<s>"]}
-    before, own = (
-        {"SpecialToken": {"id": "<s>", "type_id": 0}},
-        {"Sequence": {"id": "A", "type_id": 0}},
-    )
-    template = {
-        "type": "TemplateProcessing",
-        "single": [before, own],
-        "pair": [own, {"Sequence": {"id": "B", "type_id": 1}}],
-        "special_tokens": {"<s>": special},
-    }
-    bytes_ = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": False}
-    bytes_["use_regex"] = True
-    config["added_tokens"] = [token]
-    config["post_processor"] = {"type": "Sequence", "processors": [bytes_, template]}
-    return config | changes
-
-
-def test_a_sequence_of_post_processors_and_a_normalizer(tmp_path: Path) -> None:
-    path = tmp_path / "llama.json"
-    path.write_text(json.dumps(llama_like()), encoding="utf-8")
-    adapter = tokpar.load(path, engine="incremental")
-    native = Tokenizer.from_file(str(path))
-    text = "Cafe\u0301 and \u212b, <s> the \u1100\u1161 " * 9 + "a" * 300
-    assert isinstance(adapter, PrefixFile)
-    assert tokpar.encode(text, adapter).ids.tolist() == native.encode(text).ids
-    assert native.encode(text).ids[0] == native.token_to_id("<s>")
-    out = list(tokpar.stream([text[:50], text[50:]], adapter))
-    assert np.concatenate(out).tolist() == native.encode(text).ids
-    again, arguments = adapter.spec()
-    assert again(**arguments).encode(text).tolist() == adapter.encode(text).tolist()
-    assert_adapter_lossless(adapter, native.encode(text).ids, text, (7, 64))
-
-
-@pytest.mark.parametrize(
-    ("changes", "named"),
-    [
-        ({"normalizer": {"type": "Nmt"}}, "Nmt"),
-        ({"pre_tokenizer": {"type": "Other"}}, "pre-tokenizer Other"),
-        ({"post_processor": {"type": "Other"}}, "post-processor Other"),
-    ],
-)
-def test_a_refusal_names_the_stage(tmp_path: Path, changes: dict[str, object], named: str) -> None:
-    path = tmp_path / "other.json"
-    path.write_text(json.dumps(llama_like(**changes)), encoding="utf-8")
-    with pytest.raises(FileFormatError, match=named):
-        tokpar.load(path, engine="incremental")
-
-
 def test_errors_say_what_and_where(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match="bert_part"):
         tokpar.load(VOCAB / "bert_part.json", engine="incremental")
@@ -290,16 +234,6 @@ def test_errors_say_what_and_where(tmp_path: Path) -> None:
     broken = Vocabulary("broken", tokens, "pairs", (), {(97, 98): (0, 257)}, True, False)
     with pytest.raises(OptionError, match="broken: the merge of b'a' and b'b', priority 0"):
         load(broken)
-
-
-def test_added_tokens_are_one_token_each() -> None:
-    adapter = tokpar.load(
-        VOCAB / "cl100k_part.tiktoken",
-        engine="incremental",
-        pat_str=PATTERNS["cl100k_part"],
-        special_tokens=SPECIAL,
-    )
-    assert adapter.encode("a<|endoftext|>b").tolist()[1] == 100257
 
 
 def improper(*merges: tuple[str, str]) -> Vocabulary:

@@ -13,12 +13,13 @@ from tables_drawn import Table, pair_tables, rank_tables, table, tables, texts
 from tokpar_incremental.bpe import Tables
 from tokpar_incremental.dictionary import START_OF_TEXT, Following, dictionary_of
 from tokpar_incremental.eager import STRIDE, EagerBPE
+from tokpar_pure.formats import rank_vocabulary, read_tokenizer_json
 
 from tests.support.paths import VOCAB
 from tests.support.plain_bpe import ByteBPE
 from tests.support.texts import texts as any_texts
-from tokpar.pure.formats import read_ranks, read_tokenizer_json
-from tokpar.pure.vocabulary import Vocabulary, rank_vocabulary
+from tokpar.files.formats import read_ranks
+from tokpar.files.vocabulary import Vocabulary
 
 MOST_CONTINUATIONS = 800
 LATE = [("a", "b"), ("b", "c"), ("ab", "cd"), ("c", "d")]
@@ -109,15 +110,6 @@ def test_how_the_bytes_come_does_not_matter(drawn: Table, parts: list[bytes]) ->
     assert out + by_parts.finish() == drawn.expected(b"".join(parts))
 
 
-@given(tables, texts, texts)
-def test_after_the_end_it_begins_anew(drawn: Table, first: bytes, second: bytes) -> None:
-    eager = EagerBPE(drawn.dictionary)
-    eager.feed(first)
-    eager.finish()
-    assert eager.finish() == []
-    assert eager.feed(second) + eager.finish() == drawn.expected(second)
-
-
 def test_a_token_waits_as_long_as_another_may_stand_in_its_place() -> None:
     """ "ab" may become "abcd"; "abc" may not."""
     drawn = table(LATE)
@@ -149,13 +141,6 @@ def test_a_token_that_may_follow_is_found_if_there_is_one(
         found = following.token(before, text)
         assert found in wanted or not (found or wanted)
         assert following.token(before, text) == found
-
-
-def test_a_token_that_would_be_joined_does_not_follow() -> None:
-    """ "ab" and "cd" become "abcd"; "c" is in no other token."""
-    some = table(LATE).dictionary
-    assert Following(some).token(some.number[b"ab"], b"c") == b""
-    assert Following(some).token(some.number[b"a"], b"c") == b"cd"
 
 
 def test_what_is_kept_does_not_grow_with_the_text() -> None:

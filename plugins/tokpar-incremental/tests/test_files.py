@@ -28,7 +28,7 @@ from tests.support.byte_level_files import (
     split,
 )
 from tokpar.errors import FileFormatError, OptionError
-from tokpar.pure.vocabulary import letters_of
+from tokpar.files.vocabulary import letters_of
 
 pytestmark = pytest.mark.ids
 

@@ -14,13 +14,14 @@ from tokpar_incremental.bpe import IncrementalBPE, IncrementalModel, Tables
 from tokpar_incremental.dictionary import BYTE, Dictionary, dictionary_of
 from tokpar_incremental.properize import is_proper, make_proper
 from tokpar_incremental.search import Automaton
+from tokpar_pure.formats import rank_vocabulary, read_tokenizer_json
 
 from tests.support.paths import VOCAB
 from tests.support.plain_bpe import ByteBPE
 from tests.support.texts import texts as any_texts
 from tokpar.errors import OptionError
-from tokpar.pure.formats import read_ranks, read_tokenizer_json
-from tokpar.pure.vocabulary import Vocabulary, rank_vocabulary
+from tokpar.files.formats import read_ranks
+from tokpar.files.vocabulary import Vocabulary
 
 IMPROPER = [("ab", "c"), ("a", "b")]
 NEVER_PROPER = [("aa", "a"), ("a", "a")]
@@ -70,12 +71,6 @@ def test_two_tokens_are_neighbours_if_merging_their_bytes_gives_them(drawn: Tabl
         assert some.neighbours(left, right) == (made == [some.ids[left], some.ids[right]])
 
 
-def test_the_last_merge_of_a_token_is_its_rule() -> None:
-    some = table([("b", "c"), ("a", "b"), ("ab", "c"), ("a", "bc")]).dictionary
-    token = some.number[b"abc"]
-    assert (some.spelling[some.left[token]], some.spelling[some.right[token]]) == (b"a", b"bc")
-
-
 def test_a_merge_that_makes_something_else_is_refused_by_name() -> None:
     tokens = BYTES | {b"ab": 256, b"ac": 257}
     broken = Vocabulary("broken", tokens, "pairs", (), {(97, 98): (7, 257)}, True, False)
@@ -110,17 +105,6 @@ def test_every_prefix_has_the_tokens_of_merging_it_alone(
     for length in range(len(data) + 1):
         assert bpe.tokens(length) == drawn.expected(data[:length])
     assert bpe.tokens() == drawn.expected(data)
-
-
-@pytest.mark.parametrize("short", [0, 16], ids=["halving", "trying"])
-@given(drawn=pair_tables())
-def test_all_short_texts(short: int, drawn: Table) -> None:
-    tables_ = Tables(drawn.dictionary, short)
-    for size, letters in ((10, "a"), (6, "ab"), (4, "abc")):
-        for text in map("".join, itertools.product(letters, repeat=size)):
-            bpe = IncrementalBPE(tables_)
-            bpe.append(text.encode())
-            assert bpe.tokens() == drawn.expected(text.encode())
 
 
 @given(tables, texts, st.integers(0, 40))

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 from tokpar_incremental.adapter import PrefixTokenizer
+from tokpar_pure.formats import vocabulary_of
 
 import tokpar
 from tests.support.drawn_runs import drawn_text, named
@@ -21,7 +22,6 @@ from tests.support.paths import VOCAB
 from tests.support.streams import arrivals, chunks_of, flat
 from tests.support.tokenizers_drawn import ByteLevelSpec, build, byte_level_specs
 from tokpar.errors import FileFormatError, OptionError
-from tokpar.pure.formats import vocabulary_of
 from tokpar.types import AddedToken
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]

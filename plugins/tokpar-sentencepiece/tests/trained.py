@@ -72,9 +72,7 @@ def model(shape: str) -> bytes:
         "minloglevel": 2,
     }
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(LINES * 10),
-        model_writer=written,
-        **settings | SHAPES[shape][1],
+        sentence_iterator=iter(LINES * 10), model_writer=written, **settings | SHAPES[shape][1]
     )
     return written.getvalue() + ADDED.get(shape, b"")
 

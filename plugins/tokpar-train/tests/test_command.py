@@ -13,7 +13,6 @@ import pytest
 
 import tokpar
 from tests.support.cli_runs import run
-from tokpar.patterns.shipped_patterns import CL100K
 
 README = Path(__file__).parents[3] / "README.md"
 
@@ -32,26 +31,6 @@ def test_a_trained_file_is_a_tokenizer_for_every_command(tmp_path: Path) -> None
     assert run("decode", "--tokenizer", out, stdin=encoded.out.encode()).out == README.read_text(
         encoding="utf-8"
     )
-
-
-def test_json_says_what_was_made(tmp_path: Path) -> None:
-    out = tmp_path / "t.tiktoken"
-    options = ("--special", "<x>", "--special", "<y>", "--json", "--workers", 1)
-    said = run("train", README, "--vocab-size", 300, "-o", out, *options).json
-    assert said.pop("seconds") > 0
-    assert said == {
-        "file": str(out),
-        "vocab_size": 300,
-        "merges": 42,
-        "special_tokens": {"<x>": 0, "<y>": 1},
-        "settings": {
-            "pat_str": CL100K,
-            "special_tokens": {"<x>": 0, "<y>": 1},
-        },
-        "bytes": README.stat().st_size,
-    }
-    tokenizer = tokpar.load(out, allowed_special="all", **said["settings"])
-    assert tokenizer.encode("<y>").tolist() == [1]
 
 
 def test_the_options_are_those_of_the_function(tmp_path: Path) -> None:
@@ -74,15 +53,6 @@ def test_the_options_are_those_of_the_function(tmp_path: Path) -> None:
     assert out.read_bytes() == compact_json(vocabulary)
     assert len(vocabulary.merges) < 644
     assert max(map(len, vocabulary.tokens)) == 4
-
-
-def test_fewer_entries_than_asked_for_are_mentioned(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_text("ab ab", encoding="utf-8")
-    err = run("train", path, "--vocab-size", 300, "-o", tmp_path / "t.tiktoken").err
-    assert "258 entries" in err
-    assert "no other pair may be merged, 300 were asked for" in err
-    assert "load it with --special '<|endoftext|>=0' --pat-str '(?i:" in err
 
 
 def test_more_entries_than_there_can_be_take_no_memory(tmp_path: Path) -> None:
@@ -110,10 +80,7 @@ def test_more_entries_than_there_can_be_take_no_memory(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_done_is_an_error_and_writes_nothing(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    options: list[str],
-    message: str,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty.txt").touch()

@@ -17,6 +17,9 @@ import tiktoken
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, pre_tokenizers
+from tokpar_pure.adapter import PureTokenizer
+from tokpar_pure.formats import rank_vocabulary, read_tokenizer_json
+from tokpar_pure.patterns import compile_pattern
 from tokpar_train.save import (
     merges_of_ranks,
     tokenizer_json,
@@ -27,18 +30,11 @@ from tokpar_train.save import (
 import tokpar
 from tests.support.paths import DATA, VOCAB
 from tests.support.plain_bpe import ByteBPE
-from tokpar.adapters.pure import PureTokenizer
 from tokpar.errors import OptionError
+from tokpar.files.formats import read_ranks
+from tokpar.files.openai import KNOWN_ENCODINGS
+from tokpar.files.vocabulary import GPT2_PATTERN, Vocabulary
 from tokpar.patterns.known_pattern import shipped_pattern
-from tokpar.pure.formats import (
-    GPT2_PATTERN,
-    Vocabulary,
-    rank_vocabulary,
-    read_ranks,
-    read_tokenizer_json,
-)
-from tokpar.pure.openai import KNOWN_ENCODINGS
-from tokpar.pure.patterns import compile_pattern
 from tokpar.types import AddedToken
 
 PATTERNS = json.loads((VOCAB / "patterns.json").read_text(encoding="utf-8"))
@@ -198,12 +194,6 @@ def drawn(**changes: Any) -> Vocabulary:
     return replace(rank_vocabulary("drawn", ranks, ANYTHING, {}), **changes)
 
 
-def test_flags_of_added_tokens_are_written() -> None:
-    token = AddedToken("<x>", 258, lstrip=True, single_word=True, normalized=True, special=False)
-    [written] = tokenizer_json(drawn(added=(token,)))["added_tokens"]
-    assert AddedToken(**written) == token
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -300,11 +290,3 @@ def test_what_a_tiktoken_file_cannot_express_is_named(
     with pytest.raises(OptionError, match=message):
         write_ranks(drawn(**(PAIRS | changes)), target)
     assert not target.exists()
-
-
-def test_a_token_that_no_merge_makes_needs_whole_pieces(folder: Path) -> None:
-    tokens = BYTES | {b"ab": 256, b"abc": 257, b"xyz": 258}
-    odd = drawn(**(PAIRS | {"tokens": tokens}))
-    assert write_ranks(odd, folder / "odd.tiktoken")
-    with pytest.raises(OptionError, match="token b'xyz' is made by no merge"):
-        write_ranks(replace(odd, whole_piece=False), folder / "odd.tiktoken")

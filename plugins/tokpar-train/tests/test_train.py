@@ -19,7 +19,6 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tokpar_train import corpus as corpus_module
 from tokpar_train import trainer
 from tokpar_train.corpus import Boundaries, Job
 from tokpar_train.merges import TIES, Limits, Ties, learn_merges
@@ -27,11 +26,11 @@ from tokpar_train.save import compact_json, write_ranks, write_tokenizer_json
 from tokpar_train.trainer import PreTokenCounter
 
 import tokpar
-from tests.support.profiles import cases, drawn
+from tests.support.profiles import cases
 from tokpar.executors.pipes import WorkerProcess
+from tokpar.files.vocabulary import Vocabulary, byte_alphabet
 from tokpar.patterns import shipped_patterns as known
 from tokpar.patterns.known_pattern import shipped_pattern
-from tokpar.pure.vocabulary import Vocabulary, byte_alphabet
 
 tokenizers = pytest.importorskip("tokenizers")
 
@@ -310,27 +309,6 @@ def test_one_two_and_five_workers_give_the_same_bytes(
     assert compact_json(tokpar.train(texts, vocab_size=800, workers=2)) == trained[0]
 
 
-def test_texts_are_taken_as_they_are_counted() -> None:
-    taken, done = 0, 0
-    most = 0
-    size, count = corpus_module.JOB_BYTES, max(12, drawn(30))
-
-    def texts() -> Iterator[str]:
-        nonlocal taken, most
-        for number in range(count):
-            taken += size
-            most = max(most, taken - done)
-            yield (f"word{number} " * size)[:size]
-
-    def progress(stage: str, more: int) -> None:
-        nonlocal done
-        done += more if stage == "count" else 0
-
-    tokpar.train(texts(), vocab_size=300, workers=2, progress=progress)
-    assert done == taken == count * size
-    assert most <= 6 * size
-
-
 class StoppedError(Exception):
     """Raised by a corpus."""
 
@@ -456,12 +434,6 @@ def test_special_tokens_come_first_then_the_bytes_then_the_merges() -> None:
 def test_settings_that_cannot_be_used_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(tokpar.OptionError, match=re.escape(message)):
         tokpar.train(["text"], **({"vocab_size": 300} | settings))
-
-
-@pytest.mark.parametrize("texts", [[], [""], [END, END + END]], ids=["none", "empty", "special"])
-def test_an_empty_corpus_is_refused(texts: list[str]) -> None:
-    with pytest.raises(tokpar.OptionError, match="the corpus is empty"):
-        tokpar.train(texts, vocab_size=300)
 
 
 def test_a_corpus_is_refused_that_is_one_str_or_holds_something_else(tmp_path: Path) -> None:

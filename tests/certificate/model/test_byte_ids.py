@@ -14,6 +14,7 @@ import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
+from tokpar_pure.adapter import load as load_pure
 
 from tests.conftest import needs_below_one
 from tests.recipes.model_by_hand import one_world
@@ -31,7 +32,6 @@ from tests.support.paths import VOCAB
 from tests.support.texts import texts
 from tests.support.tokenizers_drawn import named_tokenizers, tiktoken_encodings
 from tokpar.adapters.hf_v0 import load as load_hf
-from tokpar.adapters.pure import load as load_pure
 from tokpar.adapters.tiktoken import load as load_tiktoken
 from tokpar.certificate.model.model_proof import model_findings
 

@@ -15,16 +15,11 @@ from tokenizers import Tokenizer
 from tests.conftest import needs_below_one
 from tests.recipes.model_by_hand import mutated_world
 from tests.support.model_worlds import LETTERS, added, bpe_config, numbered, proved, word_config
-from tokpar.certificate.check_context import RefusedError
-from tokpar.certificate.model.greedy_merging import Work
 from tokpar.certificate.model.model_proof import file_findings
 
 pytestmark = needs_below_one
 CONFIG = bpe_config(
-    numbered(*LETTERS, "ab", "aab"),
-    [["a", "b"], ["a", "ab"]],
-    [r"\p{L}+|\s"],
-    [added("<s>", 258)],
+    numbered(*LETTERS, "ab", "aab"), [["a", "b"], ["a", "ab"]], [r"\p{L}+|\s"], [added("<s>", 258)]
 )
 
 
@@ -106,20 +101,3 @@ def test_merges_that_lead_in_a_circle_end() -> None:
     config = bpe_config(tokens, [["a", ""], ["", "a"], ["", ""]])
     ids = Tokenizer.from_str(json.dumps(config)).encode("aa").ids
     assert proved(config, "aa", ids).ok
-
-
-def test_great_ids_take_no_memory() -> None:
-    config = bpe_config({letter: 4_000_000_000 - k for k, letter in enumerate(LETTERS)})
-    ids = Tokenizer.from_str(json.dumps(config)).encode("ab").ids
-    assert proved(config, "ab", ids).ok
-    assert not proved(config, "ab", [ids[0], 5]).ok
-
-
-def test_work_is_limited_by_the_text_and_the_file() -> None:
-    with pytest.raises(RefusedError, match="too many steps"):
-        Work(10).spend(11)
-    letters = "ab" * 3000
-    config = bpe_config(numbered(*LETTERS, letters, letters + "a"))
-    proof = proved(config, letters * 2, [256, 256])
-    assert proof.refusal is not None
-    assert proof.refusal[0] == "work"

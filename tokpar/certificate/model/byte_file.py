@@ -61,7 +61,7 @@ def byte_tokenizer_of_json(form: JsonForm) -> ByteTokenizer:
 
 
 def byte_tokenizer_of_ranks(form: RankForm) -> ByteTokenizer:
-    """Returns the tokenizer of a `tiktoken.Encoding`, or of a vocabulary of `tokpar.pure`. Refused
+    """Returns the tokenizer of a `tiktoken.Encoding`, or of a `Vocabulary`. Refused
     outside the gate."""
     vocabulary = ByteVocabulary(form.tokens)
     rule = rank_rule(vocabulary)

@@ -7,8 +7,8 @@ characters that these tokens leave."""
 
 from collections.abc import Mapping
 
-from tokpar.pure.merging import Memo
-from tokpar.pure.wordpiece import unknown_id
+from tokpar_pure.merging import Memo
+from tokpar_pure.wordpiece import unknown_id
 
 _BEGIN, _INSIDE = 0, 1
 
@@ -84,7 +84,7 @@ class LinearMatcher:
 
 
 class LinearWordPiece:
-    """`tokpar.pure.wordpiece.WordPiece` with LinMaxMatch for words that are not one token.
+    """`tokpar_pure.wordpiece.WordPiece` with LinMaxMatch for words that are not one token.
 
     >>> LinearWordPiece({"[UNK]": 0, "play": 1, "##ing": 2}).encode("playing")
     (1, 2)

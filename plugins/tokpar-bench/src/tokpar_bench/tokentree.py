@@ -9,8 +9,9 @@ from itertools import accumulate, pairwise
 from operator import add
 from time import process_time
 
-from tokpar.pure.tokenizer import tokenizer_of
-from tokpar.pure.vocabulary import Vocabulary
+from tokpar_pure.tokenizer import tokenizer_of
+
+from tokpar.files.vocabulary import Vocabulary
 from tokpar_bench.tokentree_engine import TokenTree
 
 

@@ -15,12 +15,13 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from tokpar.adapters.pure import FileTokenizer, PureTokenizer
-from tokpar.adapters.pure import load as load_exact
+from tokpar_pure.adapter import FileTokenizer, PureTokenizer
+from tokpar_pure.adapter import load as load_exact
+from tokpar_pure.bpe import RankBPE
+from tokpar_pure.formats import vocabulary_of
+
+from tokpar.files.vocabulary import Vocabulary
 from tokpar.plugin.tokenizer import Facts
-from tokpar.pure.bpe import RankBPE
-from tokpar.pure.formats import vocabulary_of
-from tokpar.pure.vocabulary import Vocabulary
 
 _PREFIX = 3
 _SHORT = (2, 1)
@@ -72,7 +73,8 @@ class TokenTree(RankBPE):
 
 
 def load(source: Any, *, engine: str | None = None, **settings: Any) -> TreeTokenizer | None:
-    """An adapter for byte-level BPE, with the sources, settings and errors of `adapters.pure.load`.
+    """An adapter for byte-level BPE, with the sources, settings and errors of
+    `tokpar_pure.adapter.load`.
 
     Raises FileFormatError for a file of another model. None for any other source, or if `engine`
     names another engine than "tokentree"."""

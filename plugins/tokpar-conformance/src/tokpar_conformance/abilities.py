@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from tokpar.adapter_parts import inserted_ids, own_call_of
 from tokpar.arrays import IdArray, code_point_spans
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import TokparError
@@ -18,8 +19,6 @@ from tokpar.interfaces import (
     PostProcesses,
     TokenizerAdapter,
     facts_of,
-    inserted_ids,
-    own_call_of,
 )
 from tokpar.loading import IsSnapshot
 from tokpar.spans import HasOffsets, postprocess_single, stand_in_ids

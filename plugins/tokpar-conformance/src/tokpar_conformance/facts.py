@@ -9,6 +9,7 @@ import numpy as np
 
 from tokpar.arrays import IdArray, SpanArray
 from tokpar.cuts.finder import finder_for
+from tokpar.files.added_token_search import AddedTokens
 from tokpar.interfaces import (
     Decodes,
     HasFacts,
@@ -16,7 +17,6 @@ from tokpar.interfaces import (
     TokenizerAdapter,
     facts_of,
 )
-from tokpar.pure.added_token_search import AddedTokens
 from tokpar.types import AddedToken, Facts
 from tokpar_conformance.checks import Check, Complaint, SetAsideError, check
 from tokpar_conformance.compare import (

@@ -13,17 +13,16 @@ from tokpar.certificate.checker import seam_findings
 from tokpar.cuts.finder import finder_for
 from tokpar.encoding import Encoding
 from tokpar.executors.serial_executor import SerialExecutor
-from tokpar.foreign_parts import mend_chunks, merge_pieces
-from tokpar.interfaces import Merger, Splitter, TokenizerAdapter, facts_of, mend_of
+from tokpar.foreign_parts import fuse_chunks, mend_chunks, merge_pieces
+from tokpar.interfaces import Merger, Splitter, TokenizerAdapter, facts_of
 from tokpar.joining import sound_joins
 from tokpar.loading import DEFAULT_TOKENIZER, load
-from tokpar.methods.blocks import BlocksSplitter
 from tokpar.methods.cut import CutSplitter
 from tokpar.methods.lopt import LoptSplitter
 from tokpar.plan import Plan
 from tokpar.seams import Seams
 from tokpar.spans import postprocess_single
-from tokpar.types import Chunk, Join, Joins, Piece, Report, Seam, Split, fuse_chunks
+from tokpar.types import Chunk, Join, Joins, Piece, Report, Seam, Split
 from tokpar_conformance.certificates import Certificates
 from tokpar_conformance.checks import Check, Complaint, SetAsideError, Watch, check, require
 from tokpar_conformance.compare import ids_differ, ids_of
@@ -35,15 +34,19 @@ MOST_ROUNDS = 8  # rounds; after each, chunks at open seams are fused and merged
 @dataclass(frozen=True)
 class Anywhere:
     """A splitter that cuts every `size` code points, licensed or not, with `overlap` code points on
-    both sides of each cut."""
+    both sides of each cut. `at_cuts`: it moves each place to the next certified cut."""
 
     size: int
     overlap: int = 0
+    at_cuts: bool = False
 
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
-        places = range(self.size, len(text), self.size) if attempt == 0 else ()
+        places: Sequence[int] = range(self.size, len(text), self.size) if attempt == 0 else ()
         finder = finder_for(facts_of(tokenizer))
-        find = finder.certify if finder.refusal_for(text) is None else (lambda text, place: None)
+        refused = finder.refusal_for(text) is not None
+        find = (lambda text, place: None) if refused else finder.certify
+        if self.at_cuts and places and not refused:
+            places = [seam.position for seam in finder.find_each(text, self.size)]
         seams = [_proposal(find(text, place), place) for place in places]
         sides = zip(pairwise([0, *places, len(text)]), [None, *seams], strict=True)
         wide = self.overlap
@@ -68,7 +71,7 @@ SPLITTERS: tuple[Splitter, ...] = (
     CutSplitter(3),
     CutSplitter(25),
     LoptSplitter(9, 12, plan_cuts=True),
-    BlocksSplitter(12, 10, plan_cuts=True),
+    Anywhere(12, 5, at_cuts=True),
     Anywhere(1),
     Anywhere(7),
     Anywhere(5, 4),
@@ -218,14 +221,14 @@ def one_piece(merger: Merger, tokenizer: TokenizerAdapter, text: str) -> Complai
 def mend(merger: Merger, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
     """mend chunks tile the text, are others, and no more of them than twice before"""
     _require_usual(tokenizer, text)
-    for splitter in (Anywhere(5, 4), Anywhere(7), BlocksSplitter(12, 10, plan_cuts=True)):
+    for splitter in (Anywhere(5, 4), Anywhere(7), Anywhere(12, 5, at_cuts=True)):
         chunks = splitter.split(text, tokenizer, 0).chunks
         pieces = make_pieces(merger, tokenizer, chunks, text)
         joins = merge_pieces(merger, text, chunks, pieces, tokenizer)
         failed = [i for i, join in enumerate(joins, start=1) if join is None]
         if not failed:
             continue
-        after = mend_chunks(merger, mend_of(merger), text, chunks, failed, tokenizer)
+        after = mend_chunks(merger, text, chunks, failed, tokenizer)
         if after is None:
             continue
         if len(after) > 2 * len(chunks):

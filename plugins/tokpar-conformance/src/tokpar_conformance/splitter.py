@@ -9,8 +9,9 @@ from tokpar.certificate.checker import seam_findings
 from tokpar.foreign_parts import MOST_ATTEMPTS, split_text
 from tokpar.interfaces import Splitter, TokenizerAdapter, facts_of
 from tokpar.loading import DEFAULT_TOKENIZER, load
+from tokpar.overlap.chunks import stands_apart
 from tokpar.seams import sides_of
-from tokpar.types import CERTIFIED_CUTS, Chunk, Split, stands_apart
+from tokpar.types import CERTIFIED_CUTS, Chunk, Split
 from tokpar_conformance.checks import Check, Complaint, SetAsideError, Watch, check, require
 from tokpar_conformance.pools import MOST, Unknown, pools
 

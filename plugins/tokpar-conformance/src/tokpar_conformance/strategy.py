@@ -10,11 +10,13 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from tokpar.adapter_parts import traits_of
 from tokpar.arrays import has_surrogate
 from tokpar.cuts.finder import finder_for
 from tokpar.encoding import Encoding
 from tokpar.executors.serial_executor import SerialExecutor
-from tokpar.interfaces import PostProcesses, Strategy, TokenizerAdapter, facts_of, traits_of
+from tokpar.hooks import Strategy
+from tokpar.interfaces import PostProcesses, TokenizerAdapter, facts_of
 from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.pipeline import encode_batch
 from tokpar.plan import Plan

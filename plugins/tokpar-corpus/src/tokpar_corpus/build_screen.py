@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from tokpar.cli.screen import plural, print_line
+from tokpar.cli.screen import plural
 from tokpar_corpus.build_progress import STAGES, Progress
 from tokpar_corpus.job import BuildJob
 from tokpar_corpus.manifest import Manifest, Options
@@ -115,9 +115,9 @@ def print_summary(manifest: Manifest, progress: Progress, out_folder: Path) -> N
     shards = plural(len(manifest.shards), "shard")
     size = manifest.text_bytes / _MEGABYTE
     say = f"{documents}, {manifest.tokens:,} tokens of {size:,.1f} MB of text in {shards}"
-    print_line(f"{say}: {out_folder}", sys.stderr)
+    print(f"{say}: {out_folder}", sys.stderr)
     for kind, count in sorted(manifest.skipped.items()):
-        print_line(f"skipped: {count:,} ({kind})", sys.stderr)
+        print(f"skipped: {count:,} ({kind})", sys.stderr)
     print(stage_table(progress), file=sys.stderr)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from tokpar.arrays import byte_length
 from tokpar.errors import FileFormatError
-from tokpar.text_field import FIELDS, path_of
+from tokpar.text_files import FIELDS, path_of
 from tokpar_corpus.build_options import Memory
 from tokpar_corpus.document_blocks import MISSING, NO_STRING, NO_UTF8, BadDocument, Block
 from tokpar_corpus.extras import pyarrow_module
@@ -83,7 +83,7 @@ def _open_ipc(input_: Input, file: BinaryIO) -> tuple[Any, Iterator[Any]]:
 
 
 def kinds_of_columns(input_: Input) -> dict[str, str]:
-    """Returns the kinds of the columns of a file, as `tokpar.text_field.choose_field` takes them.
+    """Returns the kinds of the columns of a file, as `tokpar.text_files.choose_field` takes them.
     A binary column with a name of `FIELDS` counts as text. Raises FileFormatError, OSError."""
     pa = pyarrow_module("pyarrow", input_.name)
     with input_.open() as file:

@@ -8,8 +8,6 @@ from __future__ import annotations
 import argparse
 from importlib import import_module
 
-from tokpar.cli.screen import HelpFormatter
-
 COMMANDS = ("audit", "build", "stats", "verify")
 """The subcommand NAME is the module `tokpar_corpus.command_NAME`."""
 
@@ -21,7 +19,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         about = module.__doc__ or ""
         summary = about.partition("\n")[0].rstrip(".:").replace("%", "%%")
         own = commands.add_parser(name, help=summary, description=about)
-        own.formatter_class = HelpFormatter
+        own.formatter_class = argparse.RawDescriptionHelpFormatter
         module.declare(own)
         own.set_defaults(run_corpus=module.run)
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from tokpar.cli import options
 from tokpar.cli.options import print_json
 from tokpar.cli.progress import bar_of
-from tokpar.cli.screen import plural, print_line, visible
+from tokpar.cli.screen import plural, visible
 
 if TYPE_CHECKING:
     from tokpar.interfaces import TokenizerAdapter
@@ -116,7 +116,7 @@ def _print(report: AuditReport, seconds: float) -> None:
     checked += f", {plural(report.tokens, 'token')}"
     verdict = f"{plural(report.faults, 'fault')}" if report.faults else "ok"
     speed = f"{report.text_bytes / 1e6:,.1f} MB of text in {seconds:.1f} s"
-    print_line(f"{verdict}: {checked}, {speed}, tokenizer {report.tokenizer}")
+    print(f"{verdict}: {checked}, {speed}, tokenizer {report.tokenizer}")
     sizes = {shard.name: shard.documents for shard in report.shards}
     print_findings(report, CHECKS, sizes)
 
@@ -129,21 +129,21 @@ def print_findings(
     for result in report.results:
         _print_check(result, checks[result.check], sizes)
     for note in report.notes:
-        print_line(f"note: {visible(note)}")
+        print(f"note: {visible(note)}")
     for note in report.not_checked:
-        print_line(f"not checked: {visible(note)}")
+        print(f"not checked: {visible(note)}")
 
 
 def _print_check(result: CheckResult, description: str, sizes: Mapping[str, int]) -> None:
     if not result.count:
-        print_line(f"  {result.check:9} ok: {description}")
+        print(f"  {result.check:9} ok: {description}")
         return
-    print_line(f"  {result.check:9} {plural(result.count, 'fault')}: {description}")
+    print(f"  {result.check:9} {plural(result.count, 'fault')}: {description}")
     for shard, count in result.by_shard.items():
         of = f" of {plural(sizes[shard], 'document')}" if shard in sizes else ""
-        print_line(f"    {visible(shard)}: {count:,}{of}")
+        print(f"    {visible(shard)}: {count:,}{of}")
     for fault in result.shown:
-        print_line(f"    {visible(_line(fault))}")
+        print(f"    {visible(_line(fault))}")
 
 
 def _line(fault: Fault) -> str:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from tokpar.cli import options
 from tokpar.cli.encodings import field_taken
 from tokpar.errors import TokparError
-from tokpar.text_field import RULE
+from tokpar.text_files import RULE
 from tokpar_corpus.build_options import (
     BACKENDS,
     BUDGET,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from tokpar.cli.options import declare_output, print_json
 from tokpar.cli.progress import working
-from tokpar.cli.screen import plural, print_line
+from tokpar.cli.screen import plural
 from tokpar.errors import OptionError
 from tokpar_corpus.command_audit import declare_reader, print_findings, tokenizer_of
 
@@ -76,5 +76,5 @@ def _print(report: VerifyReport) -> None:
     verdict = "ok" if report else "failed"
     sampled = f"{report.sampled:,} encoded again (--seed {report.seed})"
     seams = f"{plural(report.seams, 'seam')} found again"
-    print_line(f"{verdict}: {plural(report.documents, 'document')}, {sampled}, {seams}")
+    print(f"{verdict}: {plural(report.documents, 'document')}, {sampled}, {seams}")
     print_findings(report, CHECKS, {})

@@ -24,9 +24,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from tokpar.adapter_parts import vocabulary_of
 from tokpar.arrays import IntArray, offsets_of
-from tokpar.interfaces import TokenizerAdapter, vocabulary_of
-from tokpar.pure.vocabulary import Vocabulary, byte_alphabet
+from tokpar.files.vocabulary import Vocabulary, byte_alphabet
+from tokpar.interfaces import TokenizerAdapter
 from tokpar.types import AddedToken
 from tokpar_corpus.respelling import MARK, Json, Respelling, respelling_of, splits_at_marks
 from tokpar_corpus.shards import RawIds

@@ -12,8 +12,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from tokpar.decompression import uncompressed_blocks
 from tokpar.errors import OptionError
+from tokpar.text_files import uncompressed_blocks
 from tokpar_corpus.extras import pyarrow_module
 from tokpar_corpus.manifest import FORMAT
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, TypeVar
 
+from tokpar.adapter_parts import Loader
 from tokpar.errors import FileFormatError
-from tokpar.types import Loader
 
 FORMAT = "tokpar corpus"
 FORMAT_VERSION = 1

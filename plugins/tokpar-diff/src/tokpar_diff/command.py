@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from tokpar.cli import options
 from tokpar.cli.options import print_json
 from tokpar.cli.progress import working
-from tokpar.cli.screen import plural, print_line, visible
+from tokpar.cli.screen import plural, visible
 from tokpar.errors import OptionError
 from tokpar_diff.differences import print_difference
 from tokpar_diff.rows import ASPECTS
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _baseline(arguments)
     if arguments.vocabulary:
         return _vocabulary(arguments)
-    from tokpar.cli.texts import read_sources
+    from tokpar.text_files import read_sources
     from tokpar_diff.compare import compare_sides
 
     with working(arguments, "comparing"):
@@ -97,22 +97,22 @@ def _vocabulary(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"same": result.is_same, **asdict(result)})
     else:
-        print_line(visible(str(result)))
+        print(visible(str(result)))
     return 0 if result.is_same else 1
 
 
 def _print_result(result: TokenizerDiff) -> None:
     for name in "ab":
-        print_line(f"{name}: {visible(getattr(result, name))}")
+        print(f"{name}: {visible(getattr(result, name))}")
     for sentence in result.structure:
-        print_line(visible(sentence))
+        print(visible(sentence))
     for answer in CODES:
         names = [ASPECTS[aspect] for aspect, own in result.aspects.items() if own == answer]
         if names:
-            print_line(f"{answer}: {', '.join(names)}")
+            print(f"{answer}: {', '.join(names)}")
     for reason in result.reasons:
-        print_line(f"because {visible(reason)}")
-    print_line(f"{plural(result.texts_count, 'text')} compared")
+        print(f"because {visible(reason)}")
+    print(f"{plural(result.texts_count, 'text')} compared")
     for difference in result.differences:
         print_difference(difference, "a", "b")
 
@@ -131,7 +131,7 @@ def _baseline(arguments: argparse.Namespace) -> int:
             if arguments.json:
                 print_json({"answer": "written", "texts_count": count, "versions": side.versions})
             else:
-                print_line(f"{visible(said)}; run again to compare, and keep the file")
+                print(f"{visible(said)}; run again to compare, and keep the file")
             return 0
         result = compare_baseline(side, path)
     if arguments.json:
@@ -144,16 +144,14 @@ def _baseline(arguments: argparse.Namespace) -> int:
 
 def _print_baseline(side: Side, result: BaselineResult, path: Path) -> None:
     versions = ", ".join(f"{name} {version}" for name, version in result.versions.items())
-    print_line(
-        f"{visible(str(path))}: {plural(result.texts_count, 'text')}, written with {versions}"
-    )
-    print_line(f"now: {visible(side.label)}")
+    print(f"{visible(str(path))}: {plural(result.texts_count, 'text')}, written with {versions}")
+    print(f"now: {visible(side.label)}")
     if result.changes:
-        print_line(f"spelled otherwise than in the baseline: {', '.join(result.changes)}")
+        print(f"spelled otherwise than in the baseline: {', '.join(result.changes)}")
     if not result.differences:
         names = ", ".join(ASPECTS[aspect] for aspect in result.aspects)
-        print_line(f"equal in all texts: {names}")
+        print(f"equal in all texts: {names}")
         return
-    print_line(f"different: {plural(len(result.differences), 'text')}, the shortest first")
+    print(f"different: {plural(len(result.differences), 'text')}, the shortest first")
     for difference in result.differences[:MOST_SHOWN]:
         print_difference(difference, "baseline", "now")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tokpar.cli.screen import print_line, visible
+from tokpar.cli.screen import visible
 from tokpar_diff.rows import ASPECTS, Row
 
 MOST_IDS = 24
@@ -52,10 +52,10 @@ def print_difference(difference: Difference, name_a: str, name_b: str) -> None:
     """Print a text and both rows of the first aspect in which they differ."""
     aspects = ", ".join(ASPECTS[aspect] for aspect in difference.aspects)
     print()
-    print_line(f"{difference.text!r} ({visible(difference.subject)}) differs in: {aspects}")
+    print(f"{difference.text!r} ({visible(difference.subject)}) differs in: {aspects}")
     width = max(len(name_a), len(name_b))
     for name, row in ((name_a, difference.row_a), (name_b, difference.row_b)):
-        print_line(f"  {visible(name):{width}}  {_value_shown(row, difference.aspects[0])}")
+        print(f"  {visible(name):{width}}  {_value_shown(row, difference.aspects[0])}")
 
 
 def _value_shown(row: Row, aspect: str) -> str:

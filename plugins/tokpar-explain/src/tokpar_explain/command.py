@@ -24,9 +24,9 @@ from tokpar.cli.encodings import blamed_on, inputs, one_source
 from tokpar.cli.files import write_text
 from tokpar.cli.options import print_json
 from tokpar.cli.progress import working
-from tokpar.cli.screen import plural, print_line, visible
-from tokpar.cli.texts import Source, read_source
+from tokpar.cli.screen import plural, visible
 from tokpar.errors import OptionError
+from tokpar.text_files import Source, read_source
 
 if TYPE_CHECKING:
     from tokpar.interfaces import TokenizerAdapter
@@ -110,7 +110,7 @@ def _show_edit(
     verdict = "are the serial ones" if edit.equal else "are NOT the serial ones"
     again = f"{edit.encoded:,} of {plural(len(new_source.text), 'code point')} encoded again"
     files = f"{visible(source.name)}, then {visible(new_source.name)}: tokenizer {tokenizer.name}"
-    print_line(f"{files}; {again}; the {len(edit.new):,} ids {verdict}")
+    print(f"{files}; {again}; the {len(edit.new):,} ids {verdict}")
     for line in lines(edit):
         print(line)
     return 0 if edit.equal else 1
@@ -164,19 +164,19 @@ def _print(
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"  # see no-color.org
     automatic = arguments.color == "auto" and sys.stdout.isatty() and not plain
     paint = Paint(automatic or arguments.color == "always")
-    print_line(summary(seam_trace, source, _cuts(seam_trace, arguments)))
+    print(summary(seam_trace, source, _cuts(seam_trace, arguments)))
     if seam_numbers:
-        print_line(LEGEND)
+        print(LEGEND)
         print()
     for n in seam_numbers:
         for line in lines(explain_seam(seam_trace, n, arguments.around), paint):
-            print_line(line)
+            print(line)
         print()
     more = len(seam_trace.seams) - len(seam_numbers)
     if arguments.html is not None:
-        print_line(f"all seams: {arguments.html}")
+        print(f"all seams: {arguments.html}")
     elif arguments.seam is None and more:
-        print_line(f"and {more:,} more (--all shows them, --seam N one, --html FILE writes a page)")
+        print(f"and {more:,} more (--all shows them, --seam N one, --html FILE writes a page)")
 
 
 def _cuts(seam_trace: Trace, arguments: argparse.Namespace) -> Cuts:

@@ -7,22 +7,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tokpar.adapters import pure
-from tokpar.adapters.pure import FileTokenizer, PureTokenizer
+from tokpar_pure.adapter import FileTokenizer, PureTokenizer
+from tokpar_pure.adapter import load as load_exact
+from tokpar_pure.formats import byte_model, model_ids, model_merges
+from tokpar_pure.model import EncodesAll
+from tokpar_pure.pairs import PairBPE
+from tokpar_pure.pretokenize import is_byte_level
+
 from tokpar.adapters.settings import flags
 from tokpar.arrays import IdArray
 from tokpar.errors import FileFormatError, OptionError
-from tokpar.pure.formats import (
-    SINGLE_BYTES,
-    byte_model,
-    missing_bytes,
-    model_ids,
-    model_merges,
-)
-from tokpar.pure.model import EncodesAll
-from tokpar.pure.pairs import PairBPE
-from tokpar.pure.pretokenize import is_byte_level
-from tokpar.pure.vocabulary import Vocabulary, letters_of
+from tokpar.files.formats import SINGLE_BYTES, missing_bytes
+from tokpar.files.vocabulary import Vocabulary, letters_of
 from tokpar.types import Facts
 from tokpar_incremental.bpe import IncrementalBPE, IncrementalModel, Tables
 from tokpar_incremental.characters import CharacterModel
@@ -35,8 +31,8 @@ from tokpar_incremental.properize import make_proper
 def load(
     source: object, *, engine: str | None = None, **settings: Any
 ) -> PrefixTokenizer | PrefixFile | CharacterFile | None:
-    """Returns an adapter, or None, for the sources of `adapters.pure.load`, with its settings and
-    errors.
+    """Returns an adapter, or None, for the sources of `tokpar_pure.adapter.load`, with its
+    settings and errors.
 
     None also if `engine` names another engine than "incremental". One more setting is `properize`
     (False): improper merges first get a proper order, as in the paper; OptionError if they have
@@ -48,7 +44,7 @@ def load(
     if engine not in (None, "incremental"):
         return None
     properize = flags({"properize": settings.pop("properize", False)}, ("properize",))
-    exact = pure.load(source, **settings)
+    exact = load_exact(source, **settings)
     if isinstance(exact, FileTokenizer):
         adapter = PrefixFile if _has_all_bytes(exact.config) else CharacterFile
         try:

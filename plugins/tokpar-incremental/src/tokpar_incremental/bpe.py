@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import accumulate, pairwise
 
+from tokpar_pure.merging import Memo, Span, cover_characters
+
 from tokpar.errors import OptionError
-from tokpar.pure.merging import Memo, Span, cover_characters
 from tokpar_incremental.dictionary import Dictionary, Following
 from tokpar_incremental.search import SHORT, START, Automaton, Forest, Search
 

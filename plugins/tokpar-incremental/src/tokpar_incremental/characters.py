@@ -17,10 +17,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from tokpar_pure.merging import Memo
+from tokpar_pure.pairs import PairBPE, PairSettings, byte_token
+
 from tokpar.errors import FileFormatError
-from tokpar.pure.merging import Memo
-from tokpar.pure.pairs import PairBPE, PairSettings, byte_token
-from tokpar.pure.vocabulary import Merges
+from tokpar.files.vocabulary import Merges
 from tokpar_incremental.bpe import Tables
 from tokpar_incremental.dictionary import Dictionary, Rule, dictionary
 from tokpar_incremental.search import START

@@ -19,7 +19,7 @@ from tokpar.cli.screen import plural
 from tokpar.errors import OptionError
 
 if TYPE_CHECKING:
-    from tokpar.pure.vocabulary import Vocabulary
+    from tokpar.files.vocabulary import Vocabulary
 
 OUT_KINDS = (".json", ".tiktoken")
 
@@ -77,7 +77,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check(arguments: argparse.Namespace) -> None:
     """Raise OptionError for arguments that would fail only after the training."""
-    from tokpar.pure.vocabulary import require_none_begins_another
+    from tokpar_pure.formats import require_none_begins_another
+
     from tokpar_train.trainer import covers
 
     if arguments.out.suffix not in OUT_KINDS:

@@ -13,12 +13,13 @@ import os
 from pathlib import Path
 from typing import Any
 
+from tokpar_pure.formats import number_added_tokens, require_none_begins_another
+from tokpar_pure.merging import merge_text
+from tokpar_pure.patterns import Engine, compile_pattern
+
 from tokpar.errors import FileFormatError, OptionError
-from tokpar.pure.formats import number_added_tokens
-from tokpar.pure.merging import merge_text
-from tokpar.pure.openai import KNOWN_ENCODINGS
-from tokpar.pure.patterns import Engine, compile_pattern
-from tokpar.pure.vocabulary import (
+from tokpar.files.openai import KNOWN_ENCODINGS
+from tokpar.files.vocabulary import (
     GPT2_PATTERN,
     Merges,
     Ranks,
@@ -27,7 +28,6 @@ from tokpar.pure.vocabulary import (
     byte_alphabet,
     byte_level_stage,
     letters_of,
-    require_none_begins_another,
 )
 
 Target = str | os.PathLike[str]

@@ -15,8 +15,8 @@ from types import FrameType
 
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.executors.pipes import WorkerProcess
+from tokpar.files.vocabulary import Vocabulary, byte_alphabet, letters_of
 from tokpar.limits import worker_count
-from tokpar.pure.vocabulary import Vocabulary, byte_alphabet, letters_of
 from tokpar.types import AddedToken
 from tokpar_train.corpus import Boundaries, Job, jobs_of
 from tokpar_train.merges import TIES, Limits, Pair, Ties, learn_merges
@@ -32,8 +32,9 @@ class PreTokenCounter:
     that the pattern does not match is a pre-token, too."""
 
     def __init__(self, pattern: str, special_tokens: Sequence[str]) -> None:
-        from tokpar.pure.added_token_search import AddedTokens
-        from tokpar.pure.pretokenize import PreTokenizer
+        from tokpar_pure.pretokenize import PreTokenizer
+
+        from tokpar.files.added_token_search import AddedTokens
 
         added = [AddedToken(token, id_) for id_, token in enumerate(special_tokens)]
         self._segments = AddedTokens(added).segments
@@ -197,7 +198,7 @@ def train(
 def regex_of(pattern: str) -> str:
     """The regex of a named pattern, or `pattern` itself. Raises OptionError for a regex that
     engines read differently."""
-    from tokpar.pure.patterns import compile_pattern
+    from tokpar_pure.patterns import compile_pattern
 
     regex = _named_patterns().get(pattern, pattern)
     try:

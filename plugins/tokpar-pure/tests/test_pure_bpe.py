@@ -1,0 +1,458 @@
+"""Byte-pair encoding in Python against both native engines, and its vocabulary files."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import tiktoken
+from hypothesis import example, given
+from hypothesis import strategies as st
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers
+from tokpar_pure.formats import rank_vocabulary, read_tokenizer_json
+from tokpar_pure.patterns import Engine, compile_pattern, flatten_sets
+from tokpar_pure.pretokenize import PreTokenizer
+
+from tests.support.paths import VOCAB
+from tests.support.plain_bpe import (
+    ByteBPE,
+    Rule,
+    merge_by_heap,
+    merge_by_scanning,
+    pair_rule,
+    rank_rule,
+)
+from tokpar.errors import EngineError, FileFormatError, OptionError
+from tokpar.files.added_token_search import AddedTokens
+from tokpar.files.formats import read_ranks
+from tokpar.files.openai import KNOWN_ENCODINGS
+from tokpar.files.vocabulary import GPT2_PATTERN, Vocabulary, byte_alphabet
+from tokpar.patterns.charclass_members import match_chars
+from tokpar.types import AddedToken
+
+ANYTHING = r"[\s\S]+"
+ALPHABET = byte_alphabet()
+BYTES = {bytes([byte]): byte for byte in range(256)}
+Pairs = list[tuple[str, str]]
+
+words = st.text("abc", min_size=1, max_size=4)
+texts = st.text("abc", max_size=40) | st.text("ab", min_size=60, max_size=300)
+
+
+@st.composite
+def proper_merges(draw: st.DrawFn) -> Pairs:
+    """Each merge joins letters or tokens that earlier merges make."""
+    tokens, merges = ["a", "b", "c"], []
+    for _ in range(draw(st.integers(0, 8))):
+        pair = draw(st.tuples(st.sampled_from(tokens), st.sampled_from(tokens)))
+        if "".join(pair) not in tokens:
+            tokens.append("".join(pair))
+            merges.append(pair)
+    return merges
+
+
+any_merges = st.lists(st.tuples(words, words), unique=True, max_size=10)
+rank_lists = st.lists(st.text("abc", min_size=2, max_size=5), unique=True, max_size=12)
+
+
+def pair_vocabulary(merges: Pairs) -> tuple[dict[str, int], Vocabulary]:
+    """HF's vocabulary and ours; tokens that no merge makes are only operands."""
+    strings = list(ALPHABET)
+    strings += [part for left, right in merges for part in (left, right, left + right)]
+    ids = {string: i for i, string in enumerate(dict.fromkeys(strings))}
+    tokens = {bytes(ALPHABET[c] for c in string): i for string, i in ids.items()}
+    table = {(ids[a], ids[b]): (rank, ids[a + b]) for rank, (a, b) in enumerate(merges)}
+    return ids, Vocabulary("drawn", tokens, "pairs", (), table, True, False)
+
+
+def rank_table(tokens: Sequence[str]) -> dict[bytes, int]:
+    return BYTES | {token.encode(): 256 + i for i, token in enumerate(tokens)}
+
+
+def check_against_hf(merges: Pairs, text: str, ignore_merges: bool = False) -> None:
+    ids, vocabulary = pair_vocabulary(merges)
+    native = Tokenizer(models.BPE(vocab=ids, merges=merges, ignore_merges=ignore_merges))
+    native.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    piece = text.encode()
+    if ignore_merges and piece in vocabulary.tokens:
+        assert native.encode(text).ids == [vocabulary.tokens[piece]]
+    else:
+        assert list(ByteBPE(vocabulary).encode(piece)) == native.encode(text).ids
+
+
+@given(proper_merges(), texts)
+def test_pairs_give_the_ids_of_hf_when_every_operand_can_be_made(merges: Pairs, text: str) -> None:
+    check_against_hf(merges, text)
+
+
+@given(any_merges, texts)
+@example([("aa", "aa"), ("aa", "b"), ("a", "a")], "aab")
+@example([("a", "b"), ("ab", "ab"), ("b", "a")], "ab" * 40)
+def test_pairs_give_the_ids_of_hf_also_on_improper_tables(merges: Pairs, text: str) -> None:
+    check_against_hf(merges, text)
+
+
+@given(any_merges, words)
+def test_the_whole_piece_shortcut_is_that_of_hf(merges: Pairs, text: str) -> None:
+    check_against_hf(merges, text, ignore_merges=True)
+
+
+@given(rank_lists, texts)
+@example(["abc"], "abc")
+@example(["aa", "aaa"], "a" * 700)
+def test_ranks_give_the_ids_of_tiktoken(tokens: list[str], text: str) -> None:
+    ranks = rank_table(tokens)
+    native = tiktoken.Encoding("drawn", pat_str=ANYTHING, mergeable_ranks=ranks, special_tokens={})
+    ours = ByteBPE(rank_vocabulary("drawn", ranks, ANYTHING, {}))
+    assert list(ours.encode(text.encode())) == native.encode_ordinary(text)
+
+
+def check_paths(text: str, rule: Rule) -> None:
+    atoms = list(text.encode())
+    assert merge_by_heap(atoms, rule) == merge_by_scanning(atoms, rule)
+
+
+@given(rank_lists, texts)
+def test_the_heap_gives_what_scanning_gives_with_ranks(tokens: list[str], text: str) -> None:
+    check_paths(text, rank_rule(rank_table(tokens)))
+
+
+@given(any_merges, texts)
+def test_the_heap_gives_what_scanning_gives_with_pairs(merges: Pairs, text: str) -> None:
+    ids, vocabulary = pair_vocabulary(merges)
+    atoms = [ids[char] for char in text]
+    rule = pair_rule(vocabulary.merges)
+    assert merge_by_heap(atoms, rule) == merge_by_scanning(atoms, rule)
+
+
+def test_the_two_semantics_differ_where_only_one_split_of_a_token_is_listed() -> None:
+    _, pairs = pair_vocabulary([("a", "b"), ("a", "bc"), ("b", "c")])
+    ranks = rank_vocabulary("r", rank_table(["ab", "abc", "bc"]), ANYTHING, {})
+    assert len(ByteBPE(pairs).encode(b"xabc")) == 3
+    assert len(ByteBPE(ranks).encode(b"xabc")) == 2
+
+
+def test_a_token_that_merging_cannot_make_is_used_when_it_is_the_whole_piece() -> None:
+    bpe = ByteBPE(rank_vocabulary("r", rank_table(["abc"]), ANYTHING, {}))
+    assert bpe.encode(b"abc") == (256,)
+    assert bpe.encode(b"abca") == (97, 98, 99, 97)
+
+
+def test_no_bytes_give_no_ids() -> None:
+    assert ByteBPE(rank_vocabulary("r", rank_table([]), ANYTHING, {})).encode(b"") == ()
+
+
+def test_a_long_pre_token_is_looked_at_a_bounded_number_of_times_per_byte() -> None:
+    calls = itertools.count()
+    plain = rank_rule(rank_table(["aa", "aaaa", "aaaaaaaa"]))
+
+    def counted(left: int, right: int) -> tuple[int, int] | None:
+        next(calls)
+        return plain(left, right)
+
+    assert len(merge_by_heap([97] * 20_000, counted)) == 2_500
+    assert next(calls) < 4 * 20_000
+
+
+# Pre-tokenizer
+
+
+def test_each_pattern_splits_every_piece_of_the_one_before() -> None:
+    split = PreTokenizer([r"\p{N}{1,3}", r"\s+"], "oniguruma", keep_gaps=True).split
+    assert split("ab12 345x") == ["ab", "12", " ", "345", "x"]
+
+
+def test_gaps_are_dropped_as_tiktoken_drops_them() -> None:
+    native = tiktoken.Encoding("gaps", pat_str="[a-z]+", mergeable_ranks=BYTES, special_tokens={})
+    pieces = PreTokenizer(["[a-z]+"], "fancy-regex", keep_gaps=False).split("ab CD e")
+    assert list("".join(pieces).encode()) == native.encode("ab CD e")
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "^a", "a$", r"\bfoo", r"\w+", "(?<=a)b", "(?P<n>a)", "[a&&b]", "[[:alpha:]]", r"\d",
+        "(?i)a", "(?i:strasse)", r"\p{Alphabetic}", r"\x41", "a{,3}", "[]a]", r"\k<a>", "a(?#b)",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("engine", ["oniguruma", "fancy-regex"])
+def test_a_pattern_that_engines_read_in_different_ways_is_refused(
+    pattern: str, engine: Any
+) -> None:
+    with pytest.raises(FileFormatError, match="regex engines"):
+        compile_pattern(pattern, engine)
+
+
+IN_SETS = ("a", "b-d", "B-Z", r"\s", r"\p{L}", r"\p{Nd}", *"()|.,^&~:!", r"\]", r"\[", r"\-", "中")
+members_of_sets = st.lists(st.sampled_from(IN_SETS), min_size=1, max_size=3).map("".join)
+sets_in_sets = st.tuples(
+    st.sampled_from(("", "^")),
+    st.lists(members_of_sets | members_of_sets.map("[{}]".format), min_size=1, max_size=3),
+).map(lambda parts: f"[{parts[0]}{''.join(parts[1])}]")
+SAMPLE = "".join(map(chr, range(0x09, 0x7F))) + "\u00a0é²中。，…\U0001f600"
+
+
+@given(sets_in_sets)
+@example(r"[^(\s|[.,!?…。，、।۔،])]")
+@example("[a&[&b]]")
+@example("[^^[.]]")
+@example("[[~]~[~]]")
+def test_sets_in_sets_hold_what_they_hold_for_the_engines(source: str) -> None:
+    for engine in get_args(Engine):
+        try:
+            compiled = compile_pattern(source, engine)
+        except FileFormatError:
+            continue
+        ours = [compiled.fullmatch(char) is not None for char in SAMPLE]
+        assert ours == match_chars(source, engine, SAMPLE).tolist()
+        assert ours == match_chars(flatten_sets(source), "regex", SAMPLE).tolist()
+
+
+@pytest.mark.parametrize(
+    "source", ["[a-[b]]", "[[a]-z]", "[[a-]b]", "[a[^b]]", "[a[b[c]]]", "[a[]b]]", "[[a]&&b]"]
+)
+def test_a_set_in_a_set_that_may_be_the_end_of_a_range_or_more_is_refused(source: str) -> None:
+    for engine in get_args(Engine):
+        with pytest.raises(FileFormatError, match="regex engines"):
+            compile_pattern(source, engine)
+
+
+def test_only_sets_in_sets_are_written_out() -> None:
+    assert flatten_sets(r"\[a[b[c\]d]]\]x[[e]]") == r"\[a[bc\]d]\]x[e]"
+    for known in KNOWN_ENCODINGS.values():
+        assert flatten_sets(known.pattern) == known.pattern
+
+
+def test_a_possessive_interval_is_refused_where_it_repeats_a_group() -> None:
+    assert compile_pattern(r"\p{N}{1,3}+", "fancy-regex").findall("1234") == ["123", "4"]
+    assert pre_tokenizers.Split(Regex(r"\p{N}{1,3}+"), "isolated").pre_tokenize_str("1234") == [
+        ("1234", (0, 4))
+    ]
+    with pytest.raises(FileFormatError, match=r"\{1,3\}\+"):
+        compile_pattern(r"\p{N}{1,3}+", "oniguruma")
+
+
+def test_a_pattern_that_does_not_compile_is_refused() -> None:
+    with pytest.raises(FileFormatError, match="pattern"):
+        compile_pattern("(a", "oniguruma")
+
+
+def test_a_pattern_that_matches_nothing_is_an_engine_error() -> None:
+    with pytest.raises(EngineError, match="matched nothing"):
+        PreTokenizer(["a*"], "oniguruma", keep_gaps=True).split("ab")
+
+
+def test_all_known_patterns_are_read() -> None:
+    for known in KNOWN_ENCODINGS.values():
+        compile_pattern(known.pattern, "fancy-regex")
+    for pattern in json.loads((VOCAB / "patterns.json").read_text(encoding="utf-8")).values():
+        compile_pattern(pattern, "fancy-regex")
+    compile_pattern(GPT2_PATTERN, "oniguruma")
+
+
+def test_of_added_tokens_the_longest_wins_and_raw_ones_come_first() -> None:
+    tokens = [AddedToken("<a>", 1), AddedToken("<a><b>", 2), AddedToken("b><", 3, normalized=True)]
+    assert AddedTokens(tokens).segments("x<a><b><a>b><") == ["x", 2, 1, 3]
+    assert AddedTokens(tokens).segments("<b><") == ["<", 3]
+    assert AddedTokens([]).segments("<a>") == ["<a>"]
+    assert AddedTokens(tokens).segments("") == []
+
+
+# .tiktoken files
+
+
+def lines_of(ranks: dict[bytes, int]) -> list[bytes]:
+    return [base64.b64encode(token) + b" %d" % rank for token, rank in ranks.items()]
+
+
+@pytest.fixture
+def rank_file(tmp_path: Path) -> Callable[[list[bytes]], Path]:
+    def write(lines: list[bytes]) -> Path:
+        path = tmp_path / "some.tiktoken"
+        path.write_bytes(b"\n".join(lines) + b"\n")
+        return path
+
+    return write
+
+
+def test_a_tiktoken_file_gives_its_ranks(rank_file: Callable[[list[bytes]], Path]) -> None:
+    ranks = rank_table(["ab"])
+    assert read_ranks(rank_file(lines_of(ranks))) == ranks
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b"%%% 300", "line 257: expected a base64 token"),
+        (b"YWI 300", "line 257: expected a base64 token"),
+        (b"YWI=", "line 257: expected a base64 token"),
+        (b"YWI= 300 1", "line 257: expected a base64 token"),
+        (b"YWI= -1", "line 257: expected a base64 token"),
+        (b"\xff\xfe\x00 3", "line 257: expected a base64 token"),
+        (b"YWI= 4294967296", "does not fit"),
+        (b"YWI= 7", "line 257: rank 7 is already that of line 8"),
+        (b"YQ== 300", "line 257: token b'a' is already that of line 98"),
+    ],
+)
+def test_a_corrupt_line_is_named(
+    rank_file: Callable[[list[bytes]], Path], line: bytes, message: str
+) -> None:
+    path = rank_file([*lines_of(BYTES), line])
+    with pytest.raises(FileFormatError, match=message) as caught:
+        read_ranks(path)
+    assert str(path) in str(caught.value)
+
+
+def test_missing_bytes_are_counted(rank_file: Callable[[list[bytes]], Path]) -> None:
+    with pytest.raises(FileFormatError, match="1 are missing, the first is 0xf4"):
+        read_ranks(rank_file(lines_of(BYTES)[:-12]))
+    with pytest.raises(FileFormatError, match="243 are missing"):
+        read_ranks(rank_file([]))
+
+
+def test_bytes_that_utf8_does_not_have_may_be_missing(
+    rank_file: Callable[[list[bytes]], Path],
+) -> None:
+    never = {*range(256)} - {
+        *"".join(map(chr, [*range(0xD800), *range(0xE000, 0x110000)])).encode()
+    }
+    lines = [line for byte, line in enumerate(lines_of(BYTES)) if byte not in never]
+    assert len(read_ranks(rank_file(lines))) == 256 - len(never) == 243
+
+
+def test_a_special_token_cannot_have_the_id_of_a_rank() -> None:
+    with pytest.raises(OptionError, match="'<s>' has id 97"):
+        rank_vocabulary("r", BYTES, ANYTHING, {"<s>": 97})
+
+
+# tokenizer.json
+
+SPLIT = {"type": "Split", "pattern": {"Regex": "a"}, "behavior": "Isolated", "invert": False}
+BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}
+
+
+def valid_json() -> dict[str, Any]:
+    vocab = {char: i for i, char in enumerate([*byte_alphabet(), "ab"])}
+    return {
+        "truncation": None,
+        "padding": None,
+        "normalizer": None,
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [SPLIT, BYTE_LEVEL]},
+        "post_processor": None,
+        "decoder": None,
+        "added_tokens": [{"content": "<s>", "id": 257, "special": True}],
+        "model": {"type": "BPE", "vocab": vocab, "merges": ["a b"]},
+    }
+
+
+def written(path: Path, data: object) -> Path:
+    path = path / "tokenizer.json"
+    path.write_text(json.dumps(data), encoding="utf-8")
+    return path
+
+
+def test_a_byte_level_file_is_read(tmp_path: Path) -> None:
+    vocabulary = read_tokenizer_json(written(tmp_path, valid_json()))
+    ids = vocabulary.tokens
+    assert vocabulary.merges == {(ids[b"a"], ids[b"b"]): (0, 256)}
+    assert vocabulary.patterns == ("a",)
+    assert vocabulary.added == (AddedToken("<s>", 257),)
+
+
+def test_the_byte_alphabet_is_that_of_hf() -> None:
+    assert set(byte_alphabet()) == set(pre_tokenizers.ByteLevel.alphabet())
+    assert sorted(byte_alphabet().values()) == list(range(256))
+    shown = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    for text in ("a b", "é\n", "中"):
+        [(word, _)] = shown.pre_tokenize_str(text)
+        assert bytes(byte_alphabet()[char] for char in word) == text.encode()
+
+
+def test_a_merge_listed_twice_has_its_last_place_as_in_hf(tmp_path: Path) -> None:
+    merges = [("a", "b"), ("b", "c"), ("a", "b")]
+    ids, _ = pair_vocabulary(merges)
+    native = Tokenizer(models.BPE(vocab=ids, merges=merges))
+    native.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    data = valid_json()
+    data["model"].update(vocab=ids, merges=[list(pair) for pair in merges])
+    data["added_tokens"] = []
+    vocabulary = read_tokenizer_json(written(tmp_path, data))
+    assert list(ByteBPE(vocabulary).encode(b"abc")) == native.encode("abc").ids
+
+
+BAD_PARTS: list[tuple[str, dict[str, Any]]] = [
+    ("truncation", {"truncation": {"max_length": 8}}),
+    ("padding", {"padding": {"strategy": "BatchLongest"}}),
+    ("normalizer NFC", {"normalizer": {"type": "NFC"}}),
+    ("post_processor TemplateProcessing", {"post_processor": {"type": "TemplateProcessing"}}),
+    ("decoder Metaspace", {"decoder": {"type": "Metaspace"}}),
+    ("got None", {"pre_tokenizer": None}),
+    ("got Whitespace", {"pre_tokenizer": {"type": "Whitespace"}}),
+    ("add_prefix_space", {"pre_tokenizer": BYTE_LEVEL | {"add_prefix_space": True}}),
+    (
+        "Digits",
+        {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "Digits"}, BYTE_LEVEL]}},
+    ),
+    (
+        "behavior",
+        {
+            "pre_tokenizer": {
+                "type": "Sequence",
+                "pretokenizers": [SPLIT | {"behavior": "Removed"}, BYTE_LEVEL],
+            }
+        },
+    ),
+    ("flags", {"added_tokens": [{"content": "<s>", "id": 257, "lstrip": True}]}),
+    ("id 300, expected 257", {"added_tokens": [{"content": "<s>", "id": 300}]}),
+    ("expected content", {"added_tokens": [{"id": 257}]}),
+    ("empty or repeated", {"added_tokens": [{"content": "", "id": 257}]}),
+    ("expected an object", {"model": None}),
+]
+
+
+@pytest.mark.parametrize(("message", "change"), BAD_PARTS, ids=[m for m, _ in BAD_PARTS])
+def test_a_part_that_is_not_supported_is_named(
+    tmp_path: Path, message: str, change: dict[str, Any]
+) -> None:
+    path = written(tmp_path, valid_json() | change)
+    with pytest.raises(FileFormatError, match=message) as caught:
+        read_tokenizer_json(path)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("message", "change"),
+    [
+        ("type = 'Unigram'", {"type": "Unigram"}),
+        ("dropout", {"dropout": 0.1}),
+        ("end_of_word_suffix", {"end_of_word_suffix": "</w>"}),
+        ("242 are missing", {"vocab": {"a": 0}, "merges": []}),
+        ("two tokens have one id", {"vocab": {"a": 0, "b": 0}}),
+        ("expected an object of tokens", {"vocab": {"a": -1}}),
+        ("entry 0: 'x!' is not in", {"merges": [["x", "!"]]}),
+        ("entry 0: expected two tokens", {"merges": ["a b c"]}),
+        ("merges: expected a list", {"merges": None}),
+    ],
+)
+def test_a_model_that_is_not_supported_is_named(
+    tmp_path: Path, message: str, change: dict[str, Any]
+) -> None:
+    data = valid_json()
+    data["model"] |= change
+    with pytest.raises(FileFormatError, match=message):
+        read_tokenizer_json(written(tmp_path, data))
+
+
+def test_a_file_that_is_no_json_is_refused_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_bytes(b'{\n"model": oops}')
+    with pytest.raises(FileFormatError, match="line 2: expected JSON"):
+        read_tokenizer_json(path)
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(FileFormatError, match="expected UTF-8"):
+        read_tokenizer_json(path)

@@ -1,0 +1,469 @@
+"""The models in Python against HF, tiktoken and naive definitions, on drawn tables."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+import tiktoken
+from hypothesis import example, given
+from hypothesis import strategies as st
+from tokpar_pure.bpe import RankBPE, ScoreBPE
+from tokpar_pure.merging import (
+    NEVER,
+    SCAN_ATOMS,
+    Memo,
+    merge_by_queue,
+    merge_ids,
+    merge_ids_in_place,
+    merge_text,
+)
+from tokpar_pure.model import EncodesAll, read_model
+from tokpar_pure.pairs import pair_codes
+from tokpar_pure.wordpiece import WordPiece
+
+from tests.conftest import below_one, needs_below_one
+from tests.support.paths import VOCAB
+from tests.support.plain_bpe import merge_by_scanning, pair_rule, rank_rule
+from tokpar.errors import EngineError, FileFormatError
+from tokpar.files.vocabulary import byte_alphabet, letters_of
+
+ALPHABET = byte_alphabet()
+BYTES = {bytes([byte]): byte for byte in range(256)}
+BYTE_LEVEL = {
+    "type": "ByteLevel",
+    "add_prefix_space": False,
+    "trim_offsets": False,
+    "use_regex": False,
+}
+Config = dict[str, Any]
+
+short = st.text("abé", max_size=12) | st.text("abxé中😀", max_size=30)
+long = st.text("ab", min_size=SCAN_ATOMS - 20, max_size=SCAN_ATOMS + 60)
+pieces = st.one_of(short, short, short, long)
+words = st.text("abé", min_size=1, max_size=3)
+
+
+def native_of(config: Config, byte_level: bool = False) -> Any:
+    """HF's model, given whole texts."""
+    pre_tokenizer = BYTE_LEVEL if byte_level else None
+    data = {"version": "1.0", "model": config, "pre_tokenizer": pre_tokenizer, "added_tokens": []}
+    return below_one().Tokenizer.from_str(json.dumps(data))
+
+
+def ids_or_error(call: Any) -> list[int] | None:
+    """None where the engine refuses because its unknown token is no token."""
+    try:
+        return list(call())
+    except EngineError:
+        return None
+    except Exception as error:
+        if "unk" not in str(error).lower():
+            raise
+        return None
+
+
+def check(config: Config, piece: str, byte_level: bool = False) -> EncodesAll:
+    native, ours = native_of(config, byte_level), read_model(config, byte_level)
+    theirs = ids_or_error(lambda: native.encode(piece).ids)
+    assert ids_or_error(lambda: ours.encode(piece)) == theirs
+    if theirs is not None:
+        spans = ours.spans(piece)
+        assert [span[0] for span in spans] == theirs
+        assert all(0 <= start < stop <= len(piece) for _, start, stop in spans)
+        if sure_offsets(config, piece, byte_level):
+            assert [span[1:] for span in spans] == native.encode(piece).offsets
+    return ours
+
+
+def sure_offsets(config: Config, piece: str, byte_level: bool) -> bool:
+    """False where HF's offsets, sums of lengths, may be wrong; see `PairBPE`."""
+    if config["type"] != "BPE":
+        return True
+    if byte_level:
+        before = ("", config["continuing_subword_prefix"] or "")
+        behind = ("", config["end_of_word_suffix"] or "")
+        atoms = itertools.product(before, letters_of(piece.encode()), behind)
+        return all("".join(atom) in config["vocab"] for atom in atoms)
+    known = all(character in config["vocab"] for character in piece)
+    dressed = config["continuing_subword_prefix"] or config["end_of_word_suffix"]
+    return (known and not dressed) or (
+        config["unk_token"] is not None and not config["byte_fallback"]
+    )
+
+
+# ------------------------------------------------------------------------------- pairs
+
+
+@st.composite
+def pair_models(draw: st.DrawFn, byte_level: bool = False, proper: bool = False) -> Config:
+    """Any model of HF's BPE. Proper: each merge joins what earlier ones make."""
+    prefix = draw(st.sampled_from(("", "", "##", "é")))
+    suffix = draw(st.sampled_from(("", "", "</w>", "b")))
+    letters = list(draw(st.sampled_from(("abé", "ab", "a"))))
+    if byte_level:
+        gone = draw(st.sampled_from(("", "", "", "Ã", "a¸")))
+        letters = [char for char in ALPHABET if char not in gone]
+    dressed = {p + c + s for c in letters for p in ("", prefix) for s in ("", suffix)}
+    vocab, merges = dict.fromkeys(sorted(dressed)), []
+    base = [t for t in vocab if set(t) <= set("abé#</w>Ã©")]
+    for _ in range(draw(st.integers(0, 8))):
+        left = draw(st.sampled_from(base) if proper else st.sampled_from(base) | words)
+        right = draw(st.sampled_from(base) if proper else st.sampled_from(base) | words)
+        if not right.startswith(prefix):
+            right = prefix + right
+            if proper and right not in vocab:
+                continue
+        merges.append([left, right])
+        made = left + right[len(prefix) :]
+        vocab |= dict.fromkeys((left, right, made))
+        base.append(made)
+    unknown = draw(st.sampled_from((None, "<unk>", "a", "<none>")))
+    fallback = draw(st.sampled_from(((), (), range(256), (0xC3, 0xA9, 0x78, 0x23))))
+    extra = [*(f"<0x{byte:02X}>" for byte in fallback), *(["<unk>"] if unknown == "<unk>" else [])]
+    ids = {token: i for i, token in enumerate([*extra, *vocab])}
+    return {
+        "type": "BPE",
+        "vocab": ids,
+        "merges": merges,
+        "unk_token": unknown,
+        "continuing_subword_prefix": prefix or None,
+        "end_of_word_suffix": suffix or None,
+        "byte_fallback": draw(st.booleans()),
+        "fuse_unk": draw(st.booleans()),
+        "ignore_merges": draw(st.sampled_from((False, False, True))),
+        "dropout": draw(st.sampled_from((None, 0.0))),
+    }
+
+
+def plain(vocab: list[str], merges: list[list[str]], **settings: Any) -> Config:
+    """A model without switches."""
+    return {
+        "type": "BPE",
+        "vocab": {token: i for i, token in enumerate(vocab)},
+        "merges": merges,
+        "unk_token": None,
+        "continuing_subword_prefix": None,
+        "end_of_word_suffix": None,
+        "byte_fallback": False,
+        **settings,
+    }
+
+
+FALLBACK = plain(["<unk>", "a", "<0xC3>", "<0xA9>"], [], unk_token="<unk>", byte_fallback=True)
+
+
+@needs_below_one
+@pytest.mark.ids
+@given(pair_models(), pieces)
+@example(plain(["a", "b", "ab"], [["a", "b"]]), "axb")
+@example(FALLBACK, "中éa中中éé中")
+@example(FALLBACK | {"fuse_unk": True}, "中中éx中a")
+def test_characters_by_pairs_give_the_ids_of_hf(config: Config, piece: str) -> None:
+    check(config, piece)
+
+
+@needs_below_one
+@given(pair_models(proper=True), pieces)
+def test_proper_tables_of_characters_give_the_ids_of_hf(config: Config, piece: str) -> None:
+    check(config, piece)
+
+
+@needs_below_one
+@pytest.mark.ids
+@given(pair_models(byte_level=True), pieces | st.text(max_size=8))
+@example(plain([*ALPHABET], []), "é中")
+def test_bytes_by_pairs_give_the_ids_of_hf(config: Config, piece: str) -> None:
+    check(config, piece, byte_level=True)
+
+
+@given(pair_models(), st.lists(short, max_size=8))
+def test_all_pieces_at_once_give_what_single_ones_give(config: Config, some: list[str]) -> None:
+    model = read_model(config | {"unk_token": "a"}, False)
+    assert model.encode_all(some) == [id_ for piece in some for id_ in model.encode(piece)]
+    assert model.encode_all(some) == model.encode_all(some)
+
+
+tables = st.dictionaries(
+    st.tuples(st.integers(0, 4), st.integers(0, 4)), st.integers(0, 4), max_size=12
+).flatmap(
+    lambda made: st.permutations(range(len(made))).map(
+        lambda order: {
+            pair: (priority, id_) for (pair, id_), priority in zip(made.items(), order, strict=True)
+        }
+    )
+)
+atoms = st.lists(st.integers(0, 4), max_size=30) | st.lists(
+    st.integers(0, 4), min_size=SCAN_ATOMS - 5, max_size=SCAN_ATOMS + 50
+)
+
+
+@given(tables, atoms)
+def test_fast_merging_is_the_plain_definition(
+    merges: dict[tuple[int, int], tuple[int, int]], ids: list[int]
+) -> None:
+    expected = merge_by_scanning(ids, pair_rule(merges))
+    codes = pair_codes(merges)
+    assert merge_ids([*ids], codes) == expected
+    parts = merge_ids_in_place([*ids], codes)
+    assert [id_ for id_, _ in parts] == expected
+    assert [first for _, first in parts] == sorted({first for _, first in parts})
+
+
+# ------------------------------------------------------------------------------- ranks
+
+rank_lists = st.lists(st.text("abé", min_size=2, max_size=5), unique=True, max_size=12)
+
+
+def rank_table(tokens: list[str]) -> dict[bytes, int]:
+    return BYTES | {t.encode(): 256 + i for i, t in enumerate(tokens)}
+
+
+@pytest.mark.ids
+@given(rank_lists, pieces)
+@example(["abc"], "abc")
+@example(["aa", "aaa"], "a" * 700)
+def test_ranks_give_the_ids_of_tiktoken(tokens: list[str], piece: str) -> None:
+    ranks = rank_table(tokens)
+    native = tiktoken.Encoding("r", pat_str=r"[\s\S]+", mergeable_ranks=ranks, special_tokens={})
+    ours = RankBPE(ranks)
+    assert list(ours.encode(piece)) == native.encode_ordinary(piece)
+    assert [span[0] for span in ours.spans(piece)] == native.encode_ordinary(piece)
+    if piece not in tokens:
+        assert list(ours.encode(piece)) == merge_by_scanning([*piece.encode()], rank_rule(ranks))
+
+
+def test_a_part_of_a_character_has_the_span_of_the_character() -> None:
+    ranks = BYTES | {b"a\xc3": 256}
+    assert RankBPE(ranks).spans("aéb") == [(256, 0, 2), (0xA9, 1, 2), (98, 2, 3)]
+
+
+# ------------------------------------------------------------------------------- scores
+
+piece_tables = st.dictionaries(
+    st.text("abx", min_size=1, max_size=4), st.sampled_from((-1.0, -2.0, -2.5, -3.0)), max_size=14
+)
+
+
+def naive_scores(scores: Mapping[str, float], text: str) -> list[str]:
+    """SentencePiece's order: of all neighbours that are a piece, the best score, then leftmost."""
+    parts = [*text]
+    while True:
+        pairs = [
+            (-scores[a + b], i)
+            for i, (a, b) in enumerate(itertools.pairwise(parts))
+            if a + b in scores
+        ]
+        if not pairs:
+            return parts
+        _, i = min(pairs)
+        parts[i : i + 2] = [parts[i] + parts[i + 1]]
+
+
+@given(piece_tables, st.text("abx", max_size=25) | long)
+def test_scores_give_what_the_naive_definition_gives(scores: dict[str, float], text: str) -> None:
+    table = {token: (1 + i, score) for i, (token, score) in enumerate(scores.items())}
+    expected: list[int] = []
+    unknown = False
+    for part in naive_scores(scores, text):
+        if part in table or not unknown:
+            expected.append(table.get(part, (0, 0.0))[0])
+        unknown = part not in table
+    model = ScoreBPE(table, unk_id=0)
+    assert list(model.encode(text)) == expected
+    assert [start for _, start, _ in model.spans(text)][1:] == [
+        stop for _, _, stop in model.spans(text)
+    ][:-1]
+
+
+def test_with_bytes_at_hand_unknown_characters_become_bytes() -> None:
+    model = ScoreBPE({"a": (300, -1.0)}, unk_id=0, byte_ids=range(256))
+    assert model.encode("aé") == (300, 0xC3, 0xA9)
+    assert model.spans("aé") == [(300, 0, 1), (0xC3, 1, 2), (0xA9, 1, 2)]
+
+
+def test_the_three_orders_differ() -> None:
+    table = {"a": (0, -9.0), "b": (1, -9.0), "ab": (2, -1.0), "ba": (3, -1.0), "bab": (4, -2.0)}
+    ranks = BYTES | {b"ba": 256, b"ab": 257, b"aba": 258}
+    assert ScoreBPE(table, unk_id=9).encode("bab") == (4,)
+    assert RankBPE(ranks).encode("xaba") == (120, 258)
+    pairs = plain(["a", "b", "ba", "ab", "aba"], [["b", "a"], ["a", "b"], ["ab", "a"]])
+    assert read_model(pairs, False).encode("aba") == (0, 2)
+
+
+# ------------------------------------------------------------------------------- WordPiece
+
+wordpieces = st.builds(
+    lambda tokens, prefix, limit, unknown: {
+        "type": "WordPiece",
+        "vocab": {token: i for i, token in enumerate(tokens)},
+        "unk_token": unknown,
+        "continuing_subword_prefix": prefix,
+        "max_input_chars_per_word": limit,
+    },
+    st.lists(
+        st.text("abé#", min_size=1, max_size=5) | st.text("abé", max_size=3).map("##".__add__),
+        unique=True,
+        max_size=25,
+    ).map(lambda tokens: list(dict.fromkeys(["[UNK]", "a", "##a", "##b", *tokens]))),
+    st.sampled_from(("##", "##", "#", "", "é")),
+    st.sampled_from((100, 100, 5, 1, 0)),
+    st.sampled_from(("[UNK]", "[UNK]", "a", "[none]")),
+)
+
+
+@needs_below_one
+@pytest.mark.ids
+@given(wordpieces, st.text("abé#", max_size=14) | st.text("ab", min_size=95, max_size=105))
+@example(
+    {
+        "type": "WordPiece",
+        "vocab": {"[UNK]": 0, "ab": 1, "a": 2, "##bc": 3},
+        "unk_token": "[UNK]",
+        "continuing_subword_prefix": "##",
+        "max_input_chars_per_word": 100,
+    },
+    "abc",
+)
+def test_wordpiece_gives_the_ids_of_hf(config: Config, word: str) -> None:
+    check(config, word)
+
+
+@needs_below_one
+@given(st.lists(words, unique=True), words | st.just(""), st.sampled_from(("a", "<unk>")))
+def test_wordlevel_gives_the_ids_of_hf(tokens: list[str], word: str, unknown: str) -> None:
+    vocab = {token: i for i, token in enumerate(tokens)}
+    check({"type": "WordLevel", "vocab": vocab, "unk_token": unknown}, word)
+
+
+def test_the_words_of_bert_give_the_ids_of_hf() -> None:
+    native = below_one().Tokenizer.from_file(str(VOCAB / "bert_part.json"))
+    native.no_truncation()
+    native.no_padding()
+    config = json.loads((VOCAB / "bert_part.json").read_text(encoding="utf-8"))["model"]
+    text = native.normalizer.normalize_str(
+        "Unaffordable naïve 中文 tokenization, isn't it?! 1234 🙂"
+    )
+    split = [piece for piece, _ in native.pre_tokenizer.pre_tokenize_str(text)]
+    expected = native.encode(text, add_special_tokens=False).ids
+    assert read_model(config, False).encode_all(split) == expected
+
+
+# ------------------------------------------------------------------------------- long pieces
+
+
+@pytest.mark.ids
+@pytest.mark.parametrize("text", ["a" * 30_000, "ab" * 15_000, "aab" * 9_999, "é" * 9_999])
+def test_a_giant_piece_gives_the_ids_of_hf(text: str) -> None:
+    shown = ["a", "aa", "aaaa", "ab", "aab", "Ã©", "Ã©Ã©"]
+    merges = [["a", "b"], ["a", "a"], ["aa", "aa"], ["a", "ab"], ["Ã", "©"], ["Ã©", "Ã©"]]
+    check(plain([*dict.fromkeys([*ALPHABET, *shown])], merges), text, byte_level=False)
+    check(plain([*dict.fromkeys([*ALPHABET, *shown])], merges), text, byte_level=True)
+
+
+def test_a_giant_piece_is_looked_at_a_bounded_number_of_times_per_atom() -> None:
+    calls = itertools.count()
+    size = 20_000
+    text = "a" * size
+    ranks = {"aa": 1, "aaaa": 2, "aaaaaaaa": 3}
+
+    def counted(i: int, _: int, k: int) -> int:
+        next(calls)
+        return ranks.get(text[i:k], NEVER)
+
+    assert len(merge_by_queue(size, counted, lambda *_: None)) == size // 8 + 1
+    assert next(calls) < 3 * size
+
+
+def test_of_no_atoms_there_are_no_parts() -> None:
+    assert merge_by_queue(0, lambda *_: NEVER, lambda *_: None) == [0]
+    assert merge_text("", {}) == [0]
+    assert merge_ids([], {}) == []
+
+
+def test_the_memo_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Memo, "PIECES", 10)
+    memo = Memo(lambda piece: (7,) * len(piece))
+    for size in range(200):
+        assert memo.encode("a" * size) == (7,) * size
+        assert len(memo) <= 10
+        assert all(len(piece) <= Memo.CHARACTERS for piece in memo)
+
+
+def test_a_model_remembers_short_pieces_only() -> None:
+    model = WordPiece({"[UNK]": 0, "a": 1, "##a": 2})
+    for size in range(2, 101):
+        ids, again = model.encode("a" * size), model.encode("a" * size)
+        assert ids == again == (1, *[2] * (size - 1))
+        assert (ids is again) == (size <= Memo.CHARACTERS)
+    assert model.encode("a" * 101) == (0,)
+
+
+# ------------------------------------------------------------------------------- bad input
+
+SMALL = plain(["a", "b", "ab"], [["a", "b"]])
+BAD: list[tuple[Any, str]] = [
+    ([], "model: expected an object, got list"),
+    (SMALL | {"type": "Unigram"}, "type = 'Unigram'"),
+    ({"vocab": {}}, "type = None"),
+    (SMALL | {"dropout": 0.1}, "dropout = 0.1"),
+    (SMALL | {"vocab": None}, "vocab: expected an object"),
+    (SMALL | {"vocab": [["a", -1.0]]}, "vocab: expected an object"),
+    (SMALL | {"vocab": {"a": -1}}, "'a' has id -1"),
+    (SMALL | {"vocab": {"a": True}}, "'a' has id True"),
+    (SMALL | {"vocab": {"a": 2**32}}, "'a' has id 4294967296"),
+    (SMALL | {"vocab": {"a": 0, "b": 0}}, "'a' and 'b' have 0"),
+    (SMALL | {"merges": None}, "merges: expected a list"),
+    (SMALL | {"merges": ["a b c"]}, "entry 0: expected two tokens, got 'a b c'"),
+    (SMALL | {"merges": ["a b", ["a", 1]]}, "entry 1: expected two tokens"),
+    (SMALL | {"merges": [["a", "b"], ["a", "x"]]}, "entry 1: 'x' is not in the vocabulary"),
+    (SMALL | {"merges": [["b", "a"]]}, "entry 0: 'ba' is not in the vocabulary"),
+    (SMALL | {"continuing_subword_prefix": "##"}, "entry 0: 'b' does not begin with '##'"),
+    (SMALL | {"fuse_unk": "yes"}, "fuse_unk: expected bool, got 'yes'"),
+    (SMALL | {"unk_token": 7}, "unk_token: expected str, got 7"),
+    (
+        {"type": "WordPiece", "vocab": {"a": 0}, "max_input_chars_per_word": -1},
+        "max_input_chars_per_word: expected int, got -1",
+    ),
+    ({"type": "WordLevel", "vocab": {"a": 0, "b": 0}}, "two tokens have one id"),
+]
+
+
+@pytest.mark.parametrize(("config", "message"), BAD, ids=[message for _, message in BAD])
+def test_a_broken_model_is_named(config: Any, message: str) -> None:
+    with pytest.raises(FileFormatError) as caught:
+        read_model(config, False)
+    assert message in str(caught.value)
+
+
+def test_missing_bytes_are_left_out_as_by_hf() -> None:
+    shown = [char for char in ALPHABET if ALPHABET[char] not in (0x20, 0xA9)]
+    model = check(plain([*shown, "ab"], [["a", "b"]]), "a bé", byte_level=True)
+    assert model.encode("a bé") == (len(shown), shown.index("Ã"))
+    assert model.spans("a bé") == [(len(shown), 0, 3), (shown.index("Ã"), 3, 4)]
+    known = plain([*shown, "<unk>"], [], unk_token="<unk>", fuse_unk=True)
+    assert check(known, "  é", byte_level=True).encode("  ") == (len(shown),)
+
+
+def test_bytes_that_utf8_does_not_have_may_be_missing() -> None:
+    """As in the file of GPT-NeoX."""
+    never = {0xC0, 0xC1, *range(0xF5, 0x100)}
+    shown = [char for char in ALPHABET if ALPHABET[char] not in never]
+    model = read_model(plain(shown, []), True)
+    for char in ("a", "\u07ff", "\uffff", "\U0010ffff"):
+        assert len(model.encode(char)) == len(char.encode())
+
+
+def test_words_after_byte_level_are_refused() -> None:
+    with pytest.raises(FileFormatError, match="'WordPiece' after ByteLevel"):
+        read_model({"type": "WordPiece", "vocab": {"a": 0}}, True)
+
+
+def test_a_model_of_an_old_file_is_known_by_its_parts() -> None:
+    old = {"vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["#version: 0.2", "a b"]}
+    assert read_model(old, False).encode("ab") == (2,)
+    words_ = {"vocab": {"[UNK]": 0, "a": 1}, "max_input_chars_per_word": 3}
+    assert read_model(words_, False).encode("aa") == (0,)

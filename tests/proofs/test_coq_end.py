@@ -1,0 +1,50 @@
+"""The end theorem in Coq: without one of its hypotheses wrong ids are accepted."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.support.coq_runs import computed
+
+if shutil.which("coqc") is None:
+    pytest.skip("coqc is not installed: Coq computed nothing", allow_module_level=True)
+
+DEFINITIONS = """
+Open Scope N_scope.
+Definition answer (b : bool) : nat := if b then 1%nat else 0%nat.
+Definition right : facts := gpt2 (small_file 2 5 4 1 0 14 true).
+Definition wrong : facts :=
+  {| tokenizer_of := tokenizer_of right; size := 14; pairs := repeat (seq 0 14) 14 |}.
+Definition ab : text := [97; 98].
+Definition token : text := [60; 115; 62].
+Definition cut_at_1 (f : facts) (S : text) : list nat :=
+  let claimed := T (tokenizer_of f) (firstn 1 S) ++ T (tokenizer_of f) (skipn 1 S) in
+  let cert := [(1%nat, Between)] in
+  map answer [facts_ok f; cuts_allowed f S cert; rows_right f S cert claimed;
+    if list_eq_dec N.eq_dec claimed (T (tokenizer_of f) S) then true else false].
+Definition one_more : list nat :=
+  let ids := T (tokenizer_of right) ab in
+  map answer [facts_ok right; cuts_allowed right ab []; rows_right right ab [] (ids ++ [7]); false].
+Close Scope N_scope.
+"""
+
+
+@pytest.mark.parametrize(
+    ("term", "expected"),
+    [
+        ("cut_at_1 wrong ab", [0, 1, 1, 0]),
+        ("cut_at_1 right token", [1, 0, 1, 0]),
+        ("cut_at_1 right ab", [1, 0, 1, 0]),
+        ("one_more", [1, 1, 0, 0]),
+    ],
+    ids=["pairs", "tokens", "characters", "end"],
+)
+def test_the_end_theorem_needs_its_hypotheses(
+    compiled: tuple[Path, str], term: str, expected: list[int]
+) -> None:
+    """`facts_ok`, `cuts_allowed`, `rows_right`, and whether the claimed ids are the text's."""
+    imports = "PatternPairs Pipeline EndToEnd Instances"
+    assert computed(compiled[0], imports, [f"[{term}]"], DEFINITIONS) == [[expected]]

@@ -1,1 +1,0 @@
-"""Tests of tokenizers in plain Python."""

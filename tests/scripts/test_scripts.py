@@ -1,0 +1,73 @@
+"""The two commands behind figures: `tests.benchmarks.engines` and `tests.benchmarks.tokenizers`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.benchmarks import engines, tokenizers
+from tests.benchmarks.engines_calls import Calls
+from tests.benchmarks.engines_texts import KINDS
+from tests.benchmarks.tokenizers_page import page
+from tests.support.paths import VOCAB
+
+ENGLISH = "The quick brown fox jumps over the lazy dog, 12345 times.\n\n"
+CHINESE = "在一个名为维里埃的小镇上，市长因其外表和家族历史受到尊敬。\n"
+
+
+@pytest.fixture
+def options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The arguments of a run with two tokenizers and no other engine."""
+    monkeypatch.setattr(engines, "standard_library", lambda: "import this\n" * 900)
+    monkeypatch.setattr("os.sched_setaffinity", lambda *given: None, raising=False)
+    english, chinese = tmp_path / "english.txt", tmp_path / "chinese.jsonl"
+    english.write_text(ENGLISH * 600, encoding="utf-8")
+    chinese.write_text(json.dumps({"text": CHINESE * 300}) + "\n", encoding="utf-8")
+    given = [f"--tokenizer={VOCAB / name}" for name in ("deepseek_part.json", "bert_part.json")]
+    texts = [f"--english={english}", f"--chinese={chinese}", "--size=8000", "--turns=2"]
+    return [*given, *texts, "--engines=", "--cores=1"]
+
+
+def test_engines_prints_every_row(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert engines.main(options) == 0
+    table = capsys.readouterr().out.split("\n\n")[-1]
+    rows = [line.split("|")[1:-1] for line in table.strip().splitlines()]
+    assert [row[1].strip() for row in rows[2:]] == [*KINDS] * 2
+    assert all(float(cell) >= 0 for row in rows[2:] for cell in row[2:6])
+
+
+@pytest.mark.parametrize("call", [1, 4])
+def test_engines_stops_at_other_ids_of_new_and_of_seen_text(
+    call: int,
+    options: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    right = engines.Subject._calls
+
+    def wrong(self: Any, name: str) -> Calls:
+        found, count = right(self, name), -1
+
+        def one(text: str) -> Any:
+            nonlocal count
+            count += 1
+            ids = found.one(text)
+            return ids[1:] if (name, count) == (engines.OURS, call) else ids
+
+        return found._replace(one=one)
+
+    monkeypatch.setattr(engines.Subject, "_calls", wrong)
+    assert engines.main([*options, "--kinds=HTML"]) == 1
+    assert "error: deepseek_part, HTML: tokpar has other ids" in capsys.readouterr().err
+
+
+def test_the_page_of_tokenizers_is_made_of_the_results_and_all_ids_are_equal() -> None:
+    results = json.loads(tokenizers.RESULTS.read_text(encoding="utf-8"))
+    assert tokenizers.PAGE.read_text(encoding="utf-8") == page(results)
+    assert len(results["rows"]) >= 30
+    for name, row in results["rows"].items():
+        assert row["ids"]["differ"] == [], name
+        assert row["ids"]["texts"] > results["texts"]["hostile"] > 100

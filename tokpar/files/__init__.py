@@ -1,0 +1,1 @@
+"""What tokenizer files say: JSON parts, ranks, added tokens, character classes."""
