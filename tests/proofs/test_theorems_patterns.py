@@ -29,7 +29,6 @@ from tests.support.patterns_drawn import (
 from tests.support.texts import WHITESPACE, texts
 from tests.support.tokenizers_drawn import PATTERNS
 
-SHORT = 5
 KINDS = ("", "+", "?")
 any_pattern = patterns(kinds=KINDS, far=True)
 strings = st.text("".join(CATEGORIES), min_size=2, max_size=12)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -32,12 +31,6 @@ def load_atoms() -> Mapping[str, Ranges]:
 def load_pictographs() -> Ranges:
     """Code points outside the frozen set that every engine classifies as symbols only."""
     return tuple((low, high) for low, high in read_table("pictographs.json")["pictographs"])
-
-
-def range_class(ranges: Iterable[tuple[int, int]]) -> str:
-    """Build a regex class from inclusive code point ranges: [(48, 57)] -> "[0-9]"."""
-    ends = ((re.escape(chr(low)), re.escape(chr(high))) for low, high in merge_ranges(ranges))
-    return "[" + "".join(f"{low}-{high}" for low, high in ends) + "]"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
