@@ -224,7 +224,7 @@ def compiled_calls(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
 
 @pytest.fixture(scope="session", autouse=True)
 def tables_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Tables of merges lie in a folder of this process, unless a test or the environment names one:
+    """Results on disk lie in a folder of this process, unless a test or the environment names one:
     tables that another version of the source left are no test's."""
     folder = tmp_path_factory.mktemp("tables")
 
@@ -232,7 +232,7 @@ def tables_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         return directory_of_results(kind) if "TOKPAR_CACHE" in os.environ else folder / kind
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("tokpar.cache.call_store.directory", chosen)
+        patched.setattr("tokpar.disk_cache.directory", chosen)
         yield
 
 
@@ -245,7 +245,11 @@ def classes_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def shared_classes(classes_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The members of classes are asked of the engine once in a process, also by tests with an empty
     cache of their own: for tests that are about what else is kept there."""
-    monkeypatch.setattr("tokpar.patterns.charclass_cache.directory", lambda kind: classes_folder)
+
+    def chosen(kind: str) -> Path | None:
+        return classes_folder if kind == "classes" else directory_of_results(kind)
+
+    monkeypatch.setattr("tokpar.disk_cache.directory", chosen)
 
 
 @pytest.fixture

@@ -2,9 +2,10 @@
     the table in README.md. They are asked together: Coq goes through the standard library anew for
     each `Print Assumptions`. *)
 From Tokpar Require Import Merging Seams Vocabulary PreTokens Ids.
-From Tokpar Require Import Patterns PatternPairs Rows Tables Pairs Families.
+From Tokpar Require Import Patterns PatternPairs Rows Tables Pairs.
 From Tokpar Require Import Certificates WordPiece Shortcuts.
 From Tokpar Require Import AddedTokens Edges Stages EndToEnd Instances.
+From Tokpar Require Import Untrusted.
 
 Definition main_theorems :=
   (@definition_1, @definition_1_end, @lemma_3, @lemma_4, @lemma_4_parts, @theorem_5, @theorem_5',
@@ -12,7 +13,7 @@ Definition main_theorems :=
    @lemma_24, @lemma_24_pair, @lemma_24_merging, @lemma_24_vocabulary,
    @P_definition, @theorem_14, @theorem_14_lossless, @lemma_17, @lemma_17_many, @theorem_15,
    @theorem_15_clean, @lemma_26, @theorem_43, @theorem_27, @theorem_31, @theorem_32_sound, @theorem_32,
-   @theorem_32_closed, @pattern_restartable, @theorem_18, @theorem_18_computed, @theorem_40, @theorem_41,
+   @theorem_32_closed, @pattern_restartable, @theorem_40, @theorem_41,
    @lemma_23, @theorem_42, @theorem_43_pairs, @families_ok, @built_in_pairs,
    @check_ids_proves, @check_ids_accepts, @check_model_proves, @check_model_accepts, @pairs_part, @pairs_lossless,
    @theorem_4_8_bert, @theorem_4_8_metaspace,
@@ -25,9 +26,10 @@ Definition main_theorems :=
    @theorem_61_no_rule, @all_segments, @table_exact,
    @stages_apart, @split_at_right, @row_at_right, @model_apart, @theorem_50, @theorem_50_needs_each_condition,
    @stages_absorb, @theorem_6_4, @theorem_6_4_needs_each_condition,
+   @control_tokens_are_trusted, @untrusted_text_has_no_control_token, @good_names_computed, @a_chat,
+   @names_need_each_condition,
    @cut_right, @accepted_ids_are_right, @right_ids_are_accepted, @without_normalizer,
    @built_in_tokenizers, @real_tokenizers, @real_tokenizers_accept,
-   @theorem_20_gpt2,
-   @theorem_20_cl100k, @theorem_20_cl100k_tiktoken, @basic_sound).
+   @theorem_20).
 
 Print Assumptions main_theorems.

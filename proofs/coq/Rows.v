@@ -252,3 +252,18 @@ Example theorem_42_needs_an_edge :
   map (fun t => cut_ok true (machine_of 3 t) 0 0) stages = [true; true] /\
   row_pair_ok (map (machine_of 3) stages) 0 0 = false.
 Proof. repeat split; vm_compute; reflexivity. Qed.
+
+(** Theorem 14: that p is a boundary of S is not enough. The pattern is ab(?=c)|a|b|c. *)
+Example theorem_14_needs_the_left_part :
+  let before_c := Alt (Seq (One [0]) (Seq (One [1]) (Ahead [2] false))) other in
+  cut [before_c] [0; 1; 2] = [[0; 1]; [2]] /\ cut [before_c] [0; 1] = [[0]; [1]].
+Proof. split; vm_compute; reflexivity. Qed.
+
+(** Theorem 15: a boundary of two parts need not be one of S. Spaces are 1, newlines 2, and the pattern is
+    \s*\n+|\s+(?!\S)|\s+|any. *)
+Example theorem_15_needs_a_boundary_of_S :
+  let lines := Alt (Seq (Repeated [1; 2] 0 None Greedy) (Repeated [2] 1 None Greedy))
+    (Alt (Seq (Repeated [1; 2] 1 None Greedy) (Ahead [1; 2] true)) (Alt (Repeated [1; 2] 1 None Greedy) other)) in
+  cut [lines] [0; 2; 1; 2; 0] = [[0]; [2; 1; 2]; [0]] /\
+  cut [lines] [0; 2; 1] = [[0]; [2]; [1]] /\ cut [lines] [1; 2; 0] = [[1; 2]; [0]].
+Proof. repeat split; vm_compute; reflexivity. Qed.

@@ -4,7 +4,7 @@
 
     A symbol stands for all characters that no class of the pattern tells apart: `classes` in
     tokpar/data/tables/patterns. *)
-From Coq Require Import List.
+From Coq Require Import List Bool.
 From Tokpar Require Import PreTokens Patterns PatternPairs Rows.
 Import ListNotations.
 
@@ -161,6 +161,20 @@ Definition deepseek_1 : family := (14,
 
 Definition families : list family := [gpt2_1; gpt2_2; gpt2_3; cl100k_1; cl100k_2;
   cl100k_tiktoken_1; cl100k_tiktoken_2; qwen2_1; o200k_1; tekken_1; deepseek_1].
+
+(** In this order, the symbols of white space, and of line ends that may belong to what stands
+    before. *)
+Definition white_space : list (list nat * list nat) :=
+  [([1; 2], []); ([1; 2], []); ([1; 2; 3], []); ([1; 2; 3], [2]); ([1; 2; 3], [2]); ([1; 2; 3],
+  [2]); ([1; 2; 3], [2]); ([1; 2; 3], [2]); ([1; 2; 3], [2]); ([1; 2; 3], [2]); ([1; 2; 3], [2])].
+
+(** Theorem 20: in every family the stored pairs hold whatever is no white space, and behind it
+    white space that is no line end; in gpt2 line ends, too. *)
+Theorem theorem_20 : forallb (fun '((size, _, pairs), (white, ends)) =>
+    forallb (fun c => mem c white ||
+      forallb (fun d => mem d ends || holds pairs c d) white) (seq 0 size))
+  (combine families white_space) = true /\ length white_space = length families.
+Proof. vm_compute. split; reflexivity. Qed.
 
 (** The checker accepts all of them ... *)
 Theorem families_ok :

@@ -25,7 +25,7 @@ from tests.support.directories_drawn import (
 )
 from tests.support.profiles import divided
 from tokpar import named_tokenizers
-from tokpar.adapter_parts import loader_of
+from tokpar.adapter_parts import Loader, loader_of
 from tokpar.errors import FileFormatError, OptionError, TokparError
 
 CALLS = ("__call__", "encode", "_encode_plus", "_batch_encode_plus")
@@ -153,7 +153,7 @@ def test_without_transformers_settings_without_effect_are_accepted(
             with pytest.raises(FileFormatError, match="sets clean_up_tokenization_spaces to true"):
                 tokpar.load(directory)
         else:
-            assert loader_of(tokpar.load(directory)) == tokpar.types.Loader("tokenizer.json")
+            assert loader_of(tokpar.load(directory)) == Loader("tokenizer.json")
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,8 @@ from tests.conftest import at_most, needs_below_one, needs_kernel
 from tests.support.cached_texts import ENGLISH
 from tests.support.calls_drawn import DRAWN, draw_added, draw_text
 from tests.support.tokenizers_drawn import DATA, named_tokenizers
-from tokpar.cache import call_store, call_tables, compiled_build, compiled_call
+from tokpar import disk_cache
+from tokpar.cache import call_tables, compiled_build, compiled_call
 from tokpar.cache.compiled_call import CompiledCall
 from tokpar.errors import MismatchError
 from tokpar.files.vocabulary import letters_of
@@ -225,7 +226,7 @@ def test_tables_are_stored_once_and_mapped(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr("tokpar.adapters.hf_call.LEAST_KEPT", 0)
     tokenizer = Tokenizer.from_file(str(DATA / "default.json"))
     first: Any = tokpar.load(tokenizer)
-    [path] = (tmp_path / call_store.KIND).iterdir()
+    [path] = (tmp_path / compiled_build.KIND).iterdir()
     expected = first.later_call.call.encode("ab 12").tolist()
     made: list[object] = []
     monkeypatch.setattr(call_tables, "byte_arrays", lambda *given: made.append(given))
@@ -235,7 +236,7 @@ def test_tables_are_stored_once_and_mapped(tmp_path: Path, monkeypatch: pytest.M
     content = path.read_bytes()
     for damaged in (b"", content[:100], content[:-64], b"x" + content[1:]):
         path.write_bytes(damaged)
-        assert call_store.read_arrays(path.stem) is None
+        assert disk_cache.read(compiled_build.KIND, path.stem) is None
 
 
 def test_arrays_that_do_not_fit_are_refused() -> None:

@@ -3,12 +3,12 @@ at all."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from tokpar.disk_cache import directory, write
+from tokpar.disk_cache import directory, forget, read, write
 
 
 def test_the_directory_is_that_of_the_variable_or_of_the_user(
@@ -27,16 +27,50 @@ def test_the_directory_is_that_of_the_variable_or_of_the_user(
         assert directory("tables") == tmp_path / "home" / ".cache" / "tokpar" / "tables"
 
 
-def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
-    write(tmp_path / "new", "key", {"a": 1})
-    assert json.loads((tmp_path / "new" / "key.json").read_text("utf-8")) == {"a": 1}
-    with pytest.raises(TypeError):
-        write(tmp_path / "new", "key", {"a": object()})
-    assert [path.name for path in (tmp_path / "new").iterdir()] == ["key.json"]
-    assert json.loads((tmp_path / "new" / "key.json").read_text("utf-8")) == {"a": 1}
+def test_a_file_is_written_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path))
+    arrays = {"a": np.arange(7, dtype=np.uint32), "b": np.empty(0, np.int64)}
+    write("new", "key", arrays)
+
+    def interrupt(*paths: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("os.replace", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            write("new", "key", {"a": np.arange(3)})
+    found = read("new", "key")
+    assert found is not None
+    assert {name: (each.dtype, each.tolist()) for name, each in found.items()} == {
+        name: (each.dtype, each.tolist()) for name, each in arrays.items()
+    }
+    assert [path.stem for path in (tmp_path / "new").iterdir()] == ["key"]
+    assert read("new", "other") is read("other", "key") is None
+    forget("new", "key")
+    forget("new", "key")
+    assert read("new", "key") is None
 
 
-def test_a_directory_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
+def test_a_file_that_is_cut_short_is_a_miss(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path))
+    write("kind", "key", {"a": np.arange(100)})
+    [path] = (tmp_path / "kind").iterdir()
+    content = path.read_bytes()
+    for damaged in (b"", content[:100], content[:-64], b"x" + content[1:]):
+        path.write_bytes(damaged)
+        assert read("kind", "key") is None
+    path.write_bytes(content)
+    assert read("kind", "key") is not None
+
+
+def test_a_directory_that_cannot_be_written_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path / "file"))
     (tmp_path / "file").write_text("in the way")
-    write(tmp_path / "file" / "kind", "key", 1)
+    write("kind", "key", {"a": np.arange(3)})
     assert (tmp_path / "file").read_text() == "in the way"

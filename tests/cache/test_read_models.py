@@ -22,7 +22,7 @@ from tests.support.kernel_twins import TWINS, twin
 from tests.support.merges_drawn import DrawnBPE, plain_bpe, vocabularies
 from tokpar.adapters import hf_copy, hf_look
 from tokpar.adapters.hf_look import read_model
-from tokpar.cache.call_store import KIND
+from tokpar.cache.compiled_build import KIND
 from tokpar.cache.merges import vocabulary_arrays
 from tokpar.facts.hf_vocabulary import VocabularyArrays
 

@@ -5,24 +5,25 @@ Without `coqc` (Debian's package coq) only the sources and the tables are looked
 
 from __future__ import annotations
 
-import json
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+import regex
 from tokpar_pure.bpe import ScoreBPE
 from tokpar_pure.pairs import PairBPE, PairSettings
-from tokpar_pure.patterns import compile_pattern
+from tokpar_pure.patterns import divide, spans
 
+from tests.recipes.coq_tables import decided_tables
 from tests.support.coq_runs import COQ, SOURCES, computed
 from tests.support.paths import ROOT
 from tests.support.plain_bpe import merge_by_heap, merge_by_scanning, pair_rule, rank_rule
+from tokpar.patterns.known_pattern import shipped_pattern
 
 PROOFS = ROOT / "proofs"
-KNOWN = ROOT / "tokpar" / "data" / "tables" / "patterns.json"
-REQUIRED = [f"theorem-{number}.md" for number in (3, 4, 5, 7, 14, 15, 18, 24)]
+REQUIRED = [f"theorem-{number}.md" for number in (3, 4, 5, 7, 14, 15, 20, 24)]
 LINKED = re.compile(r"\]\(\.\./([\w.-]+)\)")
 ATOMS = "ab"
 
@@ -169,13 +170,42 @@ def test_merging_in_coq_is_merging_by_rank_or_score(compiled: tuple[Path, str]) 
     assert sum(differ) > 20
 
 
-@pytest.mark.parametrize("family", ["gpt2", "cl100k", "cl100k_tiktoken"])
-def test_patterns_in_coq_cut_as_the_regexes_do(compiled: tuple[Path, str], family: str) -> None:
-    source = json.loads(KNOWN.read_text(encoding="utf-8"))["patterns"][family]["sources"][0]
-    pattern = compile_pattern(source["patterns"][0], source["engine"])
+def lengths_of_pieces(patterns: Sequence[str], text: str) -> list[int]:
+    """How long the pieces of a row of Splits are: matches and gaps, each pattern on each piece."""
+    pieces = [text]
+    for pattern in map(regex.compile, patterns):
+        cuts = [divide(spans(pattern, each), len(each), "Isolated", False) for each in pieces]
+        pieces = [
+            each[start:stop]
+            for each, slices in zip(pieces, cuts, strict=True)
+            for start, stop in slices
+        ]
+    return [len(piece) for piece in pieces]
+
+
+def compiled_by_regex() -> Iterator[tuple[str, Sequence[str]]]:
+    """The stored tables that the library regex has a spelling of: name in Coq, patterns."""
+    for name, number, entry in decided_tables():
+        for source in entry["sources"]:
+            if source["engine"] == "regex":
+                yield f"{name}_{number}", source["patterns"]
+                break
+
+
+@pytest.mark.parametrize(
+    ("name", "patterns"), [pytest.param(*row, id=row[0]) for row in compiled_by_regex()]
+)
+def test_patterns_in_coq_cut_as_the_regexes_do(
+    compiled: tuple[Path, str], name: str, patterns: Sequence[str]
+) -> None:
+    shipped = shipped_pattern("regex", tuple(patterns))
+    assert shipped is not None
     random_ = random.Random(18)
-    texts = [drawn(random_, 0, 14, "aeLs'17.!/ \t\r\n\n  1") for _ in range(100)]
-    texts += ["'\u017fa", "x'\u017f", "'\u212aa", "'S\u017f", "'Sa", "'K\u212a"]
-    terms = [f"pieces (first_end basic_{family}) {numbers(text, None)}" for text in texts]
-    values = computed(compiled[0], "PreTokens Patterns Families", terms)
-    assert [spelled(rows, None) for rows in values] == [pattern.findall(text) for text in texts]
+    texts = [drawn(random_, 1, 14, "aeLs'17.!/ \t\r\n\n  1\u4e2d") for _ in range(40)]
+    texts += ["'Sa", "x'S", "'K1", "'\u4e2d"]
+    cut = f"pieces_of_row (splits_of (fun c : nat => c) (snd (fst {name})))"
+    symbols = [[int(shipped.table.symbol_of[ord(char)]) for char in text] for text in texts]
+    terms = [f"{cut} [{'; '.join(map(str, row))}]" for row in symbols]
+    values = computed(compiled[0], "PreTokens Patterns Rows Tables", terms)
+    expected = [lengths_of_pieces(patterns, text) for text in texts]
+    assert [[len(piece) for piece in row] for row in values] == expected

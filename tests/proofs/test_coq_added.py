@@ -1,4 +1,5 @@
-"""The search for added tokens in Coq is the engine's, and its cuts of rule EDGE the checker's."""
+"""The search for added tokens in Coq is the engine's, also in texts with untrusted parts, and its
+cuts of rule EDGE are the checker's."""
 
 from __future__ import annotations
 
@@ -14,10 +15,11 @@ from tokenizers import AddedToken, Tokenizer, models
 
 import tokpar
 from tests.support.coq_runs import COQ, Values, computed, coqc
+from tests.support.named_engine import NamedEngine
 from tokpar.certificate.checker import seam_findings
 from tokpar.files.char_classes import single
 from tokpar.interfaces import facts_of
-from tokpar.types import Facts, Seam
+from tokpar.types import Facts, Rule, Seam, Theorem
 
 if shutil.which("coqc") is None:
     pytest.skip("coqc is not installed: Coq computed no answers", allow_module_level=True)
@@ -26,7 +28,10 @@ ASCII = "ab_1<> \n\t"
 LETTERS = ASCII + "\u00e9\u4e2d\u00a0\u2003\u200d\u0301"
 CONTENTS = ("a", "ab", "<a>", "<a", "a>b", " ", "  ", "\n", " a", "a ", "aa", "<", "b<", "_", "1 ")
 TOKENIZERS, TEXTS_EACH = 200, 25
-MISTAKES = {
+SEARCH = "AddedTokens", "(** ** The search is leftmost", "End Search.\n"
+UNTRUSTED = "Untrusted", "(** ** Names are found", "End Names.\n"
+"""A file, where its proofs begin, and the end of its section."""
+MISTAKES_IN_SEARCH = {
     "the shortest": ("(content b) <? length (content t)", "(content t) <? length (content b)"),
     "overlapping": ("(length (content t) - 1) S'", "0 S'"),
     "encode_special_tokens forgotten": ("skipped t ||", "false ||"),
@@ -39,7 +44,17 @@ MISTAKES = {
     "a dropped match ends a section": ("then parts_until S from ms'", "then parts_until S s ms'"),
     "empty parts are kept": ("if a =? b then []", "if false then []"),
 }
-"""Wrong definitions, by what is wrong: the text of AddedTokens.v and what stands there instead."""
+MISTAKES_IN_UNTRUSTED = {
+    "everything is trusted": ("(runs parts)))", "[(true, whole_text parts)]))"),
+    "runs are not joined": ("if Bool.eqb trusted trusted'", "if false"),
+    "all tokens are named": ("control t &&\n", "true &&\n"),
+    "old spellings are found": ("skipped := control t", "skipped := false"),
+    "names without flags": (
+        "rstrip := rstrip t;\n     single_word := single_word t; skipped := false",
+        "rstrip := false;\n     single_word := false; skipped := false",
+    ),
+}
+"""Wrong definitions, by what is wrong: a text of the file and what stands there instead."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +87,7 @@ class Drawn:
     def edges(self, text: str) -> list[int]:
         """The places at which the checker accepts an edge of a token."""
         claims = [
-            Seam(p, "EDGE", "29", (("token", token.content), ("edge", edge)))
+            Seam(p, Rule.EDGE, Theorem.EDGE, (("token", token.content), ("edge", edge)))
             for token in self.tokens
             for edge, size in (("start", 0), ("end", len(token.content)))
             for p in range(max(size, 1), len(text))
@@ -123,7 +138,8 @@ def drawn_for_search(count: int) -> list[Drawn]:
 def classes() -> str:
     """The classes of the characters, as the engine knows them."""
     spaces, words = (
-        points("".join(c for c in LETTERS if single(name).match(c))) for name in ("white", "word")
+        points("".join(c for c in LETTERS + "\U00010600" if single(name).match(c)))
+        for name in ("white", "word")
     )
     return (
         f"Definition space (c : N) : bool := existsb (N.eqb c) {spaces}.\n"
@@ -165,24 +181,26 @@ def test_the_search_in_coq_is_the_engines(compiled: tuple[Path, str]) -> None:
         assert agree, (world.tokens, world.stepping, text)
 
 
-@pytest.fixture(scope="module")
-def searches(compiled: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory for wrong definitions of the search, without the proofs that refuse them."""
-    directory = tmp_path_factory.mktemp("mistakes")
-    shutil.copy(compiled[0] / "Merging.vo", directory)
-    return directory
+def with_mistake(
+    compiled: Path, directory: Path, where: tuple[str, str, str], mistake: tuple[str, str]
+) -> None:
+    """Compile a wrong definition, without the proofs that refuse it, into an empty directory."""
+    for file in compiled.glob("*.vo"):
+        (directory / file.name).symlink_to(file)
+    name, proofs, end = where
+    program = (COQ / f"{name}.v").read_text(encoding="utf-8").partition(proofs)[0] + end
+    assert program.count(mistake[0]) == 1
+    (directory / f"{name}.vo").unlink()
+    (directory / f"{name}.v").write_text(program.replace(*mistake), encoding="utf-8")
+    coqc(directory, f"{name}.v")
 
 
-@pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_in_the_definitions_is_caught(searches: Path, mistake: str) -> None:
-    source = (COQ / "AddedTokens.v").read_text(encoding="utf-8")
-    program = source.partition("(** ** The search is leftmost")[0] + "End Search.\n"
-    right, wrong = MISTAKES[mistake]
-    assert program.count(right) == 1
-    program = program.replace("Merging PreTokens Ids", "Merging").replace(right, wrong)
-    (searches / "AddedTokens.v").write_text(program, encoding="utf-8")
-    coqc(searches, "AddedTokens.v")
-    assert not all(agree for _, _, agree in agreements(searches, 20))
+@pytest.mark.parametrize("mistake", MISTAKES_IN_SEARCH)
+def test_a_mistake_in_the_search_is_caught(
+    compiled: tuple[Path, str], tmp_path: Path, mistake: str
+) -> None:
+    with_mistake(compiled[0], tmp_path, SEARCH, MISTAKES_IN_SEARCH[mistake])
+    assert not all(agree for _, _, agree in agreements(tmp_path, 20))
 
 
 def test_edges_in_coq_are_those_of_the_checker(compiled: tuple[Path, str]) -> None:
@@ -200,3 +218,113 @@ def test_edges_in_coq_are_those_of_the_checker(compiled: tuple[Path, str]) -> No
             assert {*checked} <= {*places} if strips and white else checked == places, text
             accepted += len(checked)
     assert accepted > TOKENIZERS * TEXTS_EACH / 2
+
+
+# ------------------------------------------------------------------- untrusted parts of texts
+
+
+@dataclass(frozen=True)
+class Chat:
+    """Added tokens, some of them control tokens, and texts in trusted and untrusted parts."""
+
+    drawn: Drawn
+    control: frozenset[str]
+    sources: tuple[tuple[tuple[str, bool], ...], ...]
+
+    @cached_property
+    def named(self) -> NamedEngine:
+        return NamedEngine(self.drawn.engine, self.control)
+
+    @cached_property
+    def encoder(self) -> tokpar.Encoder:
+        return tokpar.Encoder(self.drawn.engine)
+
+    def engine_ids(self, source: Sequence[tuple[str, bool]]) -> list[int] | None:
+        """The ids by Definition 62, with the engine itself; None if it panics."""
+        text, spans, at = "", list[tuple[int, int]](), 0
+        for part, trusted in source:
+            text += part
+            if not trusted and part:
+                spans.append((at, len(text)))
+            at = len(text)
+        try:
+            return self.named.encode(text, spans)[0]
+        except BaseException as error:  # a panic is no Exception
+            if type(error).__name__ != "PanicException":
+                raise
+            return None
+
+    def tokpar_ids(self, source: Sequence[tuple[str, bool]]) -> list[int] | None:
+        """The ids that tokpar gives; None if it refuses tokens on which the engine may panic."""
+        try:
+            encoding = self.encoder.encode_segments(source, control=self.control)
+        except tokpar.OptionError as error:
+            if "the engine panics" not in str(error):
+                raise
+            return None
+        return list(map(int, encoding.ids))
+
+    def coq(self) -> str:
+        control = (str(k) for k, t in enumerate(self.drawn.tokens, 1) if t.content in self.control)
+        return f"{self.drawn.coq()} [{'; '.join(control)}]%N"
+
+
+IDS = """Definition edge (w : text) : text := if starts_in word w then [67072%N] else [].
+Definition ids (tokens : list added_token) (control : list N) (parts : source) : list (list nat) :=
+  let is_control t := existsb (N.eqb (token_id t)) control in
+  let mark t := (57344 + token_id t)%N in
+  let first t := edge (content t) in let last t := edge (rev (content t)) in
+  let model (_ : bool) w := match w with [] => [] | _ => [0%N] end in
+  [map N.to_nat (untrusted_ids space word tokens is_control mark first last model parts);
+   [if good_names_ok space word tokens is_control mark first last then 1 else 0]]."""
+
+
+def drawn_chat(rng: random.Random) -> Chat:
+    world = drawn(rng, ASCII + "\u00e9\u4e2d\u00a0", 0.2, 0)
+    strips = any(t.lstrip or t.rstrip for t in world.tokens)
+    able = [t.content for t in world.tokens if not (strips and t.content != t.content.strip())]
+    control = frozenset(rng.sample(able, rng.randint(0, len(able))))
+    sources = []
+    for text in world.texts:
+        places = sorted(rng.randint(0, len(text)) for _ in range(rng.randint(0, 4)))
+        parts = zip([0, *places], [*places, len(text)], strict=True)
+        sources.append(tuple((text[a:b], rng.random() < 0.6) for a, b in parts))
+    return Chat(world, control, tuple(sources))
+
+
+def chat_agreements(directory: Path, count: int) -> Iterator[tuple[Chat, object, bool]]:
+    """Whether the ids of the engine and of tokpar are those of Coq, for each text in parts."""
+    rng = random.Random("untrusted")
+    chats = [drawn_chat(rng) for _ in range(count)]
+    definitions, terms = [classes(), IDS], []
+    for number, chat in enumerate(chats):
+        definitions.append(f"Definition ids_{number} := ids {chat.coq()}.")
+        for source in chat.sources:
+            parts = (f"({truth(trusted)}, {points(part)})" for part, trusted in source)
+            terms.append(f"ids_{number} [{'; '.join(parts)}]")
+    found = iter(computed(directory, "AddedTokens Untrusted", terms, "\n".join(definitions)))
+    for chat in chats:
+        for source in chat.sources:
+            ids, good = next(found)
+            expected = chat.engine_ids(source)
+            if expected is not None:
+                given = chat.tokpar_ids(source)
+                yield chat, source, good == [1] and ids == expected and given in (ids, None)
+
+
+def test_untrusted_parts_in_coq_are_those_of_the_engine_and_of_tokpar(
+    compiled: tuple[Path, str],
+) -> None:
+    agreed = 0
+    for chat, source, agree in chat_agreements(compiled[0], TOKENIZERS):
+        assert agree, (chat, source)
+        agreed += 1
+    assert agreed > 0.9 * TOKENIZERS * TEXTS_EACH
+
+
+@pytest.mark.parametrize("mistake", MISTAKES_IN_UNTRUSTED)
+def test_a_mistake_about_untrusted_parts_is_caught(
+    compiled: tuple[Path, str], tmp_path: Path, mistake: str
+) -> None:
+    with_mistake(compiled[0], tmp_path, UNTRUSTED, MISTAKES_IN_UNTRUSTED[mistake])
+    assert not all(agree for _, _, agree in chat_agreements(tmp_path, 20))

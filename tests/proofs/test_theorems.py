@@ -489,49 +489,6 @@ def test_the_window_lemma_needs_the_cut_everywhere(
     assert joined(x, y, p) != scan(family, text)
 
 
-@given(family_names, tables(), mixed | st.text("a1 ", min_size=4, max_size=12), st.data())
-def test_split_closure_on_the_instance(
-    family: str, table: Table, text: str, data: st.DataObject
-) -> None:
-    """Parts that scan as the text does, cut at boundaries of the pieces' encodings, concatenate."""
-    table = table_of_marks(table)
-    whole = scan(family, text)
-
-    def ids(part: str) -> list[str]:
-        pieces = pairwise(sorted(scan(family, part)))
-        return [token for i, j in pieces for token in encode(table, part[i:j])]
-
-    def closed(i: int, j: int) -> bool:
-        return scan(family, text[i:j], i) == {p for p in whole if i <= p <= j} | {i, j}
-
-    inner = sorted(edges(ids(text)) - {0, len(text)})
-    for p in inner:
-        if closed(0, p) and closed(p, len(text)):
-            assert ids(text[:p]) + ids(text[p:]) == ids(text)
-    assume(inner)
-    seams = sorted(data.draw(st.sets(st.sampled_from(inner), min_size=1, max_size=4)))
-    parts = list(pairwise([0, *seams, len(text)]))
-    if all(closed(i, j) for i, j in parts):
-        assert [token for i, j in parts for token in ids(text[i:j])] == ids(text)
-
-
-def table_of_marks(table: Table) -> Table:
-    """The table over the characters of `mixed`."""
-    marks = str.maketrans({"a": "1", "b": "a", "c": "\n"})
-    merges = tuple((left.translate(marks), right.translate(marks)) for left, right in table.merges)
-    return Table(merges, table.by_bytes)
-
-
-def test_split_closure_needs_the_scan_of_each_part() -> None:
-    """o200k: 4 is a token boundary inside the piece 亚洲AVx; its part 亚洲AV is two pieces."""
-    assert scan("o200k", "亚洲AVx") == {0, 5}
-    assert scan("o200k", "亚洲AV") == {0, 2, 4}
-    tokenizer = part("o200k_part")
-    tokens = [tokenizer.decode([i]) for i in serial(tokenizer, "亚洲AVx")]
-    assert tokens == ["亚洲AV", "x"]
-    assert wrong_in_fact(tokenizer, "亚洲AVx", 4)
-
-
 # ------------------------------------------------------------------ published claims, smallest
 
 

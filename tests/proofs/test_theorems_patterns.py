@@ -6,7 +6,7 @@ what they make of the same patterns. Look-ahead is the only way to look beside a
 
 from __future__ import annotations
 
-from itertools import pairwise, product
+from itertools import pairwise
 
 import pytest
 import regex
@@ -18,12 +18,8 @@ from tests.support.patterns_drawn import (
     ANY,
     CATEGORIES,
     Choice,
-    One,
-    Row,
-    Times,
     alphabets,
     clean,
-    dead,
     first_end,
     members,
     patterns,
@@ -33,7 +29,6 @@ from tests.support.patterns_drawn import (
 from tests.support.texts import WHITESPACE, texts
 from tests.support.tokenizers_drawn import PATTERNS
 
-SHORT = 5
 KINDS = ("", "+", "?")
 any_pattern = patterns(kinds=KINDS, far=True)
 strings = st.text("".join(CATEGORIES), min_size=2, max_size=12)
@@ -113,40 +108,6 @@ def test_the_window_lemma_for_drawn_patterns(pattern: Choice, text: str) -> None
                 if clean(search, text[:b], p) and clean(search, text[a:], p - a):
                     x, y = pieces(search, text[:b]), pieces(search, text[a:], a)
                     assert {q for q in x if q <= p} | {q for q in y if q >= p} == whole
-
-
-# ------------------------------------------------------------------- theorem 18: dead pairs
-
-
-def broken_pairs(search: regex.Pattern[str], alphabet: str, longest: int = SHORT) -> set[str]:
-    """Pairs of characters at some wrong cut of some short text."""
-    found = set()
-    places = {word: pieces(search, word) for word in words(alphabet, longest)}
-    for word, whole in places.items():
-        for p in range(1, len(word)):
-            if whole != places[word[:p]] | {p + q for q in places[word[p:]]}:
-                found.add(word[p - 1 : p + 1])
-    return found
-
-
-def dead_pairs(pattern: Choice, alphabet: str) -> set[str]:
-    return {x + y for x, y in product(alphabet, repeat=2) if dead(pattern, x, y)}
-
-
-@given(patterns(kinds=KINDS), alphabets(3))
-def test_theorem_18_a_dead_pair_is_safe(pattern: Choice, alphabet: str) -> None:
-    found = dead_pairs(pattern, alphabet)
-    assume(found)
-    assert not found & broken_pairs(compiled(pattern), alphabet)
-
-
-def test_theorem_18_finds_pairs() -> None:
-    """Letters with an optional space before them, punctuation likewise, white space."""
-    word, rest = (
-        Row((Times(One(" "), "?"), Times(One(c), "+"))) for c in (r"\p{L}", r"[^\s\p{L}]")
-    )
-    pattern = Choice((word, rest, Row((Times(One(r"\s"), "+"),))))
-    assert dead_pairs(pattern, "a. ") == {"a.", "a ", ".a", ". "}
 
 
 # --------------------------------------------------- theorem 20: the shipped patterns on any text

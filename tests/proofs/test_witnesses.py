@@ -6,7 +6,7 @@ Each is about what goes wrong without one hypothesis: a property of the theorem 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise, product
+from itertools import product
 from typing import Any
 
 import pytest
@@ -14,7 +14,7 @@ import regex
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from tests.support.added_around import a_safe, bytes_only, with_tokens
-from tests.support.merge_tables import Table, boundaries, edges, encode, greedy, run
+from tests.support.merge_tables import Table, edges, encode, greedy, run
 from tests.support.pattern_pieces import engine_pieces
 from tests.support.patterns_drawn import clean, pieces
 from tests.support.seams import part, serial, wrong_in_fact
@@ -22,7 +22,7 @@ from tests.support.small_models import bert, byte_level
 from tests.support.tokenizers_drawn import Added
 from tokpar.patterns.splits import SplitStage, decide_pairs
 
-# --------------------------------------------------------------------- merging: 3, 4, 7, 7.2, 9
+# --------------------------------------------------------------------- merging: 3, 4, 7
 
 
 def test_lemma_3_needs_the_leftmost_among_equals() -> None:
@@ -70,48 +70,6 @@ def shortcut(text: str) -> tuple[str, ...]:
 def test_the_check_of_a_seam_needs_a_long_stretch_with_a_shortcut() -> None:
     assert shortcut("abca") == shortcut("abc"[:2]) + shortcut("ca")
     assert shortcut("abc") != ("a", "b", "c")
-
-
-def test_theorem_7_2_needs_a_boundary_of_the_pre_token() -> None:
-    table = Table((("a", "b"),))
-    assert encode(table, "a") + encode(table, "b") != encode(table, "ab")
-
-
-def test_theorem_7_2_needs_a_region_between_clean_cuts() -> None:
-    """From 2 on, cl100k's "a\\n \\nb" scans as a space of its own, a newline, b."""
-    inside = {p for p in engine_pieces("llama3", "a\n \nb") if p >= 2}
-    assert inside != {2 + p for p in engine_pieces("llama3", " \nb")}
-
-
-def test_theorem_7_2_needs_a_region_without_added_tokens() -> None:
-    """ "<s>" is one token of the text, but text to the scan of the region."""
-    tokenizer = with_tokens(bytes_only(), (Added("<s>"),))
-    assert len(serial(tokenizer, "x<s>y")) == 3
-    assert wrong_in_fact(tokenizer, "x<s>y", 2)
-
-
-def chain(longest: int) -> tuple[Table, str]:
-    """Pairs of neighbours, the last ones first: each merge takes what the next one needs."""
-    letters = "abcdefghijklmnop"[: longest + 1]
-    return Table(tuple(reversed([*pairwise(letters)]))), letters
-
-
-@pytest.mark.parametrize("rules", range(1, 12))
-def test_theorem_9_needs_the_number_of_rules_in_its_bound(rules: int) -> None:
-    """Tokens of two letters, and yet one letter at the end changes all boundaries up to the
-    `rules`-th from there."""
-    table, text = chain(rules)
-    whole, shorter = boundaries(table, text), boundaries(table, text[:-1])
-    changed = [p for p in range(len(text) - 1) if (p in whole) != (p in shorter)]
-    assert changed == list(range(1, rules))
-
-
-@pytest.mark.parametrize("n", [5, 50, 501])
-def test_theorem_9_has_no_counterpart_on_the_left(n: int) -> None:
-    """Fact 10: an a more in front moves every boundary, however far behind."""
-    table = Table((("a", "a"),))
-    places, moved = boundaries(table, "a" * n), boundaries(table, "a" * (n - 1), 1)
-    assert places & moved == {n}
 
 
 def by_shared_ids() -> Tokenizer:

@@ -25,14 +25,26 @@ HEAD = """\
 
     A symbol stands for all characters that no class of the pattern tells apart: `classes` in
     tokpar/data/tables/patterns. *)
-From Coq Require Import List.
+From Coq Require Import List Bool.
 From Tokpar Require Import PreTokens Patterns PatternPairs Rows.
 Import ListNotations.
 
 (** How many symbols there are, the pattern of each Split, the pairs. *)
 Definition family : Type := nat * list tree * table.
 """
+WHITE = """
+(** In this order, the symbols of white space, and of line ends that may belong to what stands
+    before. *)
+Definition white_space : list (list nat * list nat) :="""
 TAIL = """
+(** Theorem 20: in every family the stored pairs hold whatever is no white space, and behind it
+    white space that is no line end; in gpt2 line ends, too. *)
+Theorem theorem_20 : forallb (fun '((size, _, pairs), (white, ends)) =>
+    forallb (fun c => mem c white ||
+      forallb (fun d => mem d ends || holds pairs c d) white) (seq 0 size))
+  (combine families white_space) = true /\\ length white_space = length families.
+Proof. vm_compute. split; reflexivity. Qed.
+
 (** The checker accepts all of them ... *)
 Theorem families_ok :
   forallb (fun '(size, trees, pairs) => row_ok size trees pairs) families = true.
@@ -67,7 +79,14 @@ def coq_file() -> str:
             _wrapped(coq_pairs(entry)) + ").",
         ]
     listed = _wrapped(f"Definition families : list family := [{'; '.join(names)}].")
-    return HEAD + "\n".join([*definitions, "", listed.lstrip(), TAIL])
+    white = _wrapped(f"[{'; '.join(f'({_list(w)}, {_list(e)})' for w, e in white_space())}].")
+    return HEAD + "\n".join([*definitions, "", listed.lstrip(), WHITE, white, TAIL])
+
+
+def white_space() -> Iterator[tuple[list[int], list[int]]]:
+    """Of each stored table the symbols of white space, and those of line ends; gpt2 has none."""
+    for _, _, entry in decided_tables():
+        yield entry["classes"][r"\s"], entry["classes"].get(r"[\r\n]", [])
 
 
 def coq_pairs(entry: Mapping[str, Any]) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
-from tokpar.patterns.class_tables import load_atoms, load_pictographs, range_class
+from tokpar.patterns.class_tables import load_atoms, load_pictographs, merge_ranges
 
 FROZEN = [span for spans in load_atoms().values() for span in spans] + [*load_pictographs()]
-_OTHER = re.compile("[^" + range_class(FROZEN)[1:])
+_ENDS = ((re.escape(chr(low)), re.escape(chr(high))) for low, high in merge_ranges(FROZEN))
+_OTHER = re.compile("[^" + "".join(f"{low}-{high}" for low, high in _ENDS) + "]")
 
 
 def on_common_ground(text: str) -> str:

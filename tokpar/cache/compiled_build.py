@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from tokpar import disk_cache
 from tokpar.cache.merges import GateError
 from tokpar.errors import ChangedError
 from tokpar.foreign_errors import raise_foreign
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from tokpar.cache.call_tables import Arrays
     from tokpar.cache.compiled_call import CompiledCall, EncodeMany, FindCut, TokenizeWord
 
+KIND = "calls"
+"""The directory of the tables in the cache on disk."""
 LEAST_KEPT = 1 << 16
 """Tables of models with this many bytes or more are stored. Smaller ones are made sooner than
 found."""
@@ -89,9 +92,7 @@ class LaterCall:
                 return
             call = checked_call(parts, arrays, DRAWN)
             if call is not None and key is not None:
-                from tokpar.cache.call_store import write_arrays  # small models are not stored
-
-                write_arrays(key, arrays)
+                disk_cache.write(KIND, key, arrays)
         self.call = call
 
 
@@ -99,21 +100,16 @@ def _key(parts: CallParts) -> str | None:
     identity = parts.identity()
     if identity is None:
         return None
-    from tokpar.cache.call_store import FORMAT  # see `LaterCall._build`
-    from tokpar.disk_cache import digest
-
-    return digest([FORMAT, *identity])
+    return disk_cache.digest([disk_cache.FORMAT, *identity])
 
 
 def _stored_call(parts: CallParts, key: str | None) -> CompiledCall | None:
     if key is None:
         return None
-    from tokpar.cache.call_store import forget_arrays, read_arrays  # see `LaterCall._build`
-
-    arrays = read_arrays(key)
+    arrays = disk_cache.read(KIND, key)
     call = None if arrays is None else checked_call(parts, arrays, DRAWN_AGAIN)
     if arrays is not None and call is None:
-        forget_arrays(key)
+        disk_cache.forget(KIND, key)
     return call
 
 

@@ -18,12 +18,13 @@ LONGEST_STRIPPED_RUN = 4096
 LONG_RUN = LONGEST_STRIPPED_RUN // 4  # three such runs may meet
 """Longest run of white space that `absent` accepts on each side of a segment edge."""
 _BEHIND_OTHER = re.compile(f"[^{re.escape(SPACES)}] ")
-_LONG_RUN = re.compile(rf"[\s\u200b\u180e\ufeff]{{{LONG_RUN}}}")
+_INVISIBLE = "\u200b\u180e\ufeff"
+_LONG_RUN = re.compile(rf"[\s{_INVISIBLE}]{{{LONG_RUN}}}")
 
 
 def maybe_space(char: str) -> bool:
     """True unless `char` is provably not white space to any engine (a superset of \\s)."""
-    return char.isspace() or char in "\u200b\u180e\ufeff"
+    return char.isspace() or char in _INVISIBLE
 
 
 @lru_cache(maxsize=1)

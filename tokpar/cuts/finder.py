@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.arrays import IntArray, has_surrogate
+from tokpar.arrays import SPACES, IntArray, has_surrogate
 from tokpar.cuts.added_token_edges import TokenEdges
 from tokpar.cuts.added_token_guard import AddedTokenGuard
 from tokpar.cuts.normalized_context import NormalizerGuard, crossed_positions
 from tokpar.facts.space_stages import MARK, SpaceCut, space_cuts
-from tokpar.patterns.class_tables import WHITESPACE, range_class
 from tokpar.patterns.known_pattern import KnownPattern, pattern_of_classes, shipped_pattern
 from tokpar.types import Facts, Seam, Theorem, Witness
 
@@ -34,12 +33,12 @@ OnChecked = Callable[[int], object]
 if TYPE_CHECKING:
     from tokpar.cuts.pair_seams import PairSeams
 
-SPACE = frozenset(chr(point) for low, high in WHITESPACE for point in range(low, high + 1))
+SPACE = frozenset(SPACES)
 _BY_PAIRS = ("regex", "bert", "metaspace")
 _ABSORBED: Witness = (("absorbed", "1"),)
 _SPACES = re.compile("[ \n]")
 """The characters before which a cut may need no pair."""
-_AFTER_OTHER = re.compile(f" (?<!{range_class(WHITESPACE)} )")
+_AFTER_OTHER = re.compile(f" (?<![{re.escape(SPACES)}] )")
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from tokpar.arrays import sides_of_spaces
+from tokpar.arrays import SPACES, sides_of_spaces
 from tokpar.patterns.known_pattern import shipped_pattern
 from tokpar.types import Facts, NormalizerStage
 
@@ -140,7 +140,7 @@ class SpaceCut:
         return self._sure_by_char[char]
 
 
-_SPACE = re.compile("[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
+_SPACE = re.compile(f"[{re.escape(SPACES)}]")
 
 
 def space_cuts(facts: Facts) -> tuple[SpaceCut, ...]:

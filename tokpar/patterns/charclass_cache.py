@@ -1,19 +1,18 @@
 """A disk cache of the members of character classes, keyed by classes, engine and engine version.
 
-A cache file is not trusted. A file is a hit only if it is for the same key, is complete, and the
-engine confirms every code point at which a class begins or ends. On a miss the engine classifies
-all code points again.
-"""
+A file is a hit only if it is for the same key, is whole, and the engine confirms every code point
+at which a class begins or ends. On a miss the engine classifies all code points again."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tokpar.disk_cache import digest, directory, write
+from tokpar.disk_cache import digest, read, write
 from tokpar.foreign_errors import raise_foreign
 from tokpar.patterns.charclass_members import (
     CODE_POINTS,
@@ -25,7 +24,7 @@ from tokpar.patterns.charclass_members import (
 from tokpar.patterns.class_tables import Ranges
 
 KIND = "classes"
-_FORMAT = "1"
+_FORMAT, _SEAL = "2", "hash"
 _PACKAGES = {"fancy-regex": "tiktoken", "oniguruma": "tokenizers", "regex": "regex"}
 
 
@@ -33,16 +32,15 @@ def cached_members(sources: Iterable[str], engine: str) -> dict[str, Ranges]:
     """As `members`, from the disk cache on a hit."""
     wanted = sorted(set(sources))
     class_sources = [source for source in wanted if not is_plain(source)]
-    folder = directory(KIND)
     installed = _version(engine)
-    if folder is None or installed is None or not class_sources:
+    if installed is None or not class_sources:
         return members(wanted, engine)
     key = digest([_FORMAT, engine, installed, *class_sources])
-    found = _read((folder / f"{key}.json"), key, class_sources, engine)
+    found = _read(key, class_sources, engine)
     if found is None:
         found = members(class_sources, engine)
-        text = _to_json(found)
-        write(folder, key, {"key": key, "hash": digest([text]), "classes": text})
+        arrays = {f"[{k}]": np.array(found[each], np.int64) for k, each in enumerate(class_sources)}
+        write(KIND, key, {**arrays, _SEAL: _seal(arrays)})
     return members((source for source in wanted if is_plain(source)), engine) | found
 
 
@@ -54,57 +52,44 @@ def _version(engine: str) -> str | None:
         return None
 
 
-def _to_json(classes: Mapping[str, Ranges]) -> str:
-    return json.dumps(
-        {source: classes[source] for source in sorted(classes)}, separators=(",", ":")
-    )
+def _seal(arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.uint8]:
+    """A hash of the arrays, which tells a damaged file."""
+    hashed = digest(array.tobytes() for array in arrays.values())
+    return np.frombuffer(bytes.fromhex(hashed), np.uint8)
 
 
-def _read(
-    path: object, key: str, class_sources: list[str], engine: str
-) -> dict[str, Ranges] | None:
-    """The classes in a cache file if the file passes all checks, else None."""
+def _read(key: str, class_sources: list[str], engine: str) -> dict[str, Ranges] | None:
+    """The classes of a key if its file passes all checks, else None."""
+    arrays = read(KIND, key)
+    seal = None if arrays is None else arrays.pop(_SEAL, None)
+    if arrays is None or seal is None or not np.array_equal(seal, _seal(arrays)):
+        return None
+    found = [_ranges(array) for array in arrays.values()]
+    if len(found) != len(class_sources) or None in found:
+        return None
+    classes = {source: each or () for source, each in zip(class_sources, found, strict=True)}
     try:
-        with open(str(path), encoding="utf-8") as file:
-            kept = json.load(file)
-    except (OSError, ValueError, RecursionError) as error:
+        right = all(_agrees(source, engine, each) for source, each in classes.items())
+    except Exception as error:  # each engine has its own error types
         raise_foreign(error)
         return None
-    match kept:
-        case {"key": str(name), "hash": str(seal), "classes": str(text)} if name == key:
-            if digest([text]) != seal:
-                return None
-            found = _parse(text)
-            if found is None or sorted(found) != class_sources:
-                return None
-            try:
-                right = all(_agrees(source, engine, found[source]) for source in class_sources)
-            except Exception as error:  # each engine has its own error types
-                raise_foreign(error)
-                return None
-            return found if right else None
-    return None
+    return classes if right else None
 
 
-def _parse(text: str) -> dict[str, Ranges] | None:
-    """Parse the text of a cache file into classes, or return None.
-
-    Ranges must be ascending, disjoint and without surrogates."""
-    try:
-        found = {
-            str(source): tuple((int(low), int(high)) for low, high in spans)
-            for source, spans in json.loads(text).items()
-        }
-    except (ValueError, TypeError, AttributeError, RecursionError):
+def _ranges(array: NDArray[Any]) -> Ranges | None:
+    """The ranges that a stored array has; None unless they are ascending, disjoint and without
+    surrogates."""
+    if array.dtype != np.int64 or len(array) % 2:
         return None
-    for spans in found.values():
-        before = -1
-        for low, high in spans:
-            apart = high < SURROGATES[0] or low > SURROGATES[1]
-            if not before < low <= high < CODE_POINTS or not apart:
-                return None
-            before = high
-    return found
+    low, high = array[::2], array[1::2]
+    has_order = (
+        (np.append(-1, high[:-1])[: len(low)] < low).all()
+        and (low <= high).all()
+        and (high < CODE_POINTS).all()
+    )
+    if not has_order or ((low <= SURROGATES[1]) & (high >= SURROGATES[0])).any():
+        return None
+    return tuple(zip(low.tolist(), high.tolist(), strict=True))
 
 
 def _agrees(source: str, engine: str, ranges: Ranges) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,13 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Ranges = tuple[tuple[int, int], ...]  # inclusive code point ranges, ascending and disjoint
+from tokpar.arrays import SPACES
 
-WHITESPACE: Ranges = (
-    (0x09, 0x0D), (0x20, 0x20), (0x85, 0x85), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A),
-    (0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000),
-)  # fmt: skip
-"""The 25 code points of ``\\s`` in all three engines (Theorem 20), inclusive ranges."""
+Ranges = tuple[tuple[int, int], ...]  # inclusive code point ranges, ascending and disjoint
 
 
 @lru_cache(maxsize=1)
@@ -36,12 +31,6 @@ def load_atoms() -> Mapping[str, Ranges]:
 def load_pictographs() -> Ranges:
     """Code points outside the frozen set that every engine classifies as symbols only."""
     return tuple((low, high) for low, high in read_table("pictographs.json")["pictographs"])
-
-
-def range_class(ranges: Iterable[tuple[int, int]]) -> str:
-    """Build a regex class from inclusive code point ranges: [(48, 57)] -> "[0-9]"."""
-    ends = ((re.escape(chr(low)), re.escape(chr(high))) for low, high in merge_ranges(ranges))
-    return "[" + "".join(f"{low}-{high}" for low, high in ends) + "]"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,6 +66,10 @@ def merge_ranges(ranges: Iterable[tuple[int, int]]) -> Ranges:
         else:
             result.append((low, high))
     return tuple(result)
+
+
+WHITESPACE = merge_ranges((ord(char), ord(char)) for char in SPACES)
+"""The code points of ``\\s`` in all three engines (Theorem 20), inclusive ranges."""
 
 
 @lru_cache(maxsize=16)

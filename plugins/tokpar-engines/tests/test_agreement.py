@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from tokpar_engines.engine import certified_slices
 
 import tokpar
 from tests.conftest import cases
+from tokpar import disk_cache
 from tokpar.arrays import IdArray
 from tokpar.errors import EngineError
 from tokpar.interfaces import TokenizerAdapter, facts_of
@@ -234,25 +236,28 @@ def test_a_kept_answer_is_given_without_the_reference(cache: Path) -> None:
     first = agreement(Points())
     assert agreement(Points(only("a")), never) == first
     [file] = cache.iterdir()
-    assert file.suffix == ".json"
+    assert file.suffix == ".arrays"
 
 
 @pytest.mark.parametrize(
-    "content",
+    "arrays",
     [
-        b"",
-        b"\xff\xfe",
-        b"[1]",
-        b'{"key": "k", "found": {"texts": 5, "apart": 0}}',
-        b'{"key": "%s", "found": 5}',
-        b'{"key": "%s", "found": {"texts": "5", "apart": 0}}',
-        b'{"key": "%s", "found": {"texts": 5}}',
+        None,
+        {},
+        {"texts": np.array([5])},
+        {"texts": np.array([5, 5]), "apart": np.array([0])},
+        {"texts": np.array([5.0]), "apart": np.array([0])},
     ],
 )
-def test_a_corrupt_answer_is_as_none_and_is_replaced(cache: Path, content: bytes) -> None:
+def test_a_corrupt_answer_is_as_none_and_is_replaced(
+    cache: Path, arrays: dict[str, Any] | None
+) -> None:
     said = agreement(Points())
     [file] = cache.iterdir()
-    file.write_bytes(content.replace(b"%s", file.stem.encode()))
+    if arrays is None:
+        file.write_bytes(b"")
+    else:
+        disk_cache.write("agreement", file.stem, arrays)
     assert agreement(Points()) == said
     assert agreement(Points(), never) == said
     assert [each.name for each in cache.iterdir()] == [file.name]

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import copy
 import json
-import pickle
-from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
-from tokpar_pure.adapter import FileTokenizer
 
 import tokpar
 from tests.support.paths import VOCAB
-from tests.support.seams import assert_adapter_lossless
 from tests.support.texts import texts
-from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
-from tokpar.cli import main
-from tokpar.errors import FileFormatError, OptionError, UnknownNameError
+from tokpar.errors import FileFormatError
 from tokpar.files.bert import bert_config, read_vocab_txt
 
 pytestmark = pytest.mark.compiled_at_once
@@ -31,14 +23,9 @@ pytestmark = pytest.mark.compiled_at_once
 PART = VOCAB / "bert_part.json"
 ENGINES = (None, "pure")
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-SHORT = "[UNK]\n[CLS]\n[SEP]\nplay\n##ing\n"
 
 any_text = texts(added=("[MASK]", "[SEP]", "[unk]", "the"), max_size=300)
 cased_text = st.tuples(any_text, st.text("AbcÉéİıßΣ T", max_size=20)).map("".join)
-lines_of_text = st.sampled_from(
-    ("The end", "Naïve ÉCOLE", "[MASK]", "中文", "a\u0301", "can't", "\n")
-)
-several_lines = st.lists(lines_of_text, max_size=20).map(" ".join)
 
 
 def part_tokens() -> list[str]:
@@ -88,24 +75,6 @@ def loaded(path: Path, engine: str | None, **settings: bool) -> Any:
     return tokpar.load(path, engine=engine, **settings)
 
 
-@cache
-def remembering(path: Path, engine: str | None, lowercase: bool) -> Any:
-    """An adapter that looks up what it was asked before: of one text the strategies make the same
-    chunks again and again, and in plain Python each takes long."""
-    adapter = loaded(path, engine, lowercase=lowercase)
-    if engine != "pure":
-        return adapter
-    has_segment_cache = copy.copy(adapter)
-    has_segment_cache.encode = lru_cache(maxsize=10_000)(adapter.encode)
-
-    @lru_cache(maxsize=10_000)
-    def located(ids: bytes, text: str) -> Any:
-        return adapter.locate(np.frombuffer(ids, np.uint32), text)
-
-    has_segment_cache.locate = lambda ids, text: located(ids.tobytes(), text)
-    return has_segment_cache
-
-
 # What is loaded
 
 
@@ -133,38 +102,6 @@ def test_ids_spans_and_decoded_text_are_those_of_hf(
     assert ours.locate(ours.encode(text), text).tolist() == spans
 
 
-@pytest.mark.ids
-@pytest.mark.each_value
-@pytest.mark.parametrize("lowercase", [True, False])
-@pytest.mark.parametrize("engine", ENGINES)
-@given(text=texts(added=("[MASK]",), max_size=60) | several_lines)
-def test_every_lossless_strategy_gives_the_ids_of_hf(
-    files: dict[bool, Path], engine: str | None, lowercase: bool, text: str
-) -> None:
-    path = files[lowercase]
-    adapter = remembering(path, engine, lowercase)
-    assert_adapter_lossless(adapter, native(path, lowercase).encode(text).ids, text, (1, 7))
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_long_texts_are_split(files: dict[bool, Path], engine: str | None) -> None:
-    text = "The man, the [MASK] 中文 and the été. " * 500
-    adapter = loaded(files[True], engine)
-    encoding = tokpar.encode(text, adapter, executor="serial", chunk_chars=1000)
-    assert encoding == native(files[True], True).encode(text).ids
-    assert encoding.report.chunks > 10
-    assert encoding.lossless
-
-
-def test_lowercase_is_the_default_and_changes_ids(files: dict[bool, Path]) -> None:
-    for engine in ENGINES:
-        ids = [
-            loaded(files[False], engine, **settings).encode("The Été").tolist()
-            for settings in ({}, {"lowercase": True}, {"lowercase": False})
-        ]
-        assert ids[0] == ids[1] != ids[2]
-
-
 def test_the_file_that_hf_wrote_says_the_same(files: dict[bool, Path]) -> None:
     """All but the vocabulary, ids, and what its owners stored on top."""
     stored = json.loads(PART.read_text(encoding="utf-8"))
@@ -181,16 +118,6 @@ def test_the_file_that_hf_wrote_says_the_same(files: dict[bool, Path]) -> None:
         assert ours[key] == stored[key]
 
 
-def test_the_full_vocabulary_makes_the_file_of_hf(
-    full_vocab: Callable[[str], Path], tmp_path: Path
-) -> None:
-    stored = json.loads(full_vocab("bert.json").read_text(encoding="utf-8"))
-    vocab = stored["model"]["vocab"]
-    path = tmp_path / "vocab.txt"
-    path.write_text("\n".join(sorted(vocab, key=vocab.__getitem__)), encoding="utf-8", newline="\n")
-    assert bert_config(path) == {**stored, "truncation": None, "padding": None}
-
-
 @pytest.mark.parametrize("lowercase", [True, False])
 def test_transformers_makes_the_same_tokenizer(files: dict[bool, Path], lowercase: bool) -> None:
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
@@ -201,26 +128,6 @@ def test_transformers_makes_the_same_tokenizer(files: dict[bool, Path], lowercas
     for engine in ENGINES:
         ours = loaded(path, engine, lowercase=lowercase)
         assert ours.encode_whole(text).tolist() == theirs.encode(text)
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_pad_and_mask_need_not_be_there(tmp_path: Path, engine: str | None) -> None:
-    path = tmp_path / "small.txt"
-    path.write_text(SHORT)
-    adapter = tokpar.load(str(path), engine=engine)
-    assert isinstance(adapter, HuggingFaceTokenizer if engine is None else FileTokenizer)
-    ids = adapter.encode_whole("Playing [MASK]").tolist()
-    assert ids == native(path, True).encode("Playing [MASK]").ids == [1, 3, 4, 0, 0, 0, 2]
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_vocabulary_of_bert_can_be_built_again_in_another_process(
-    files: dict[bool, Path], engine: str | None
-) -> None:
-    adapter = loaded(files[False], engine, lowercase=False)
-    build, arguments = pickle.loads(pickle.dumps(adapter.spec()))
-    text = "The Été [SEP]"
-    assert build(**arguments).encode(text).tolist() == adapter.encode(text).tolist()
 
 
 def test_line_ends_and_blanks_are_read_as_hf_reads_them(tmp_path: Path) -> None:
@@ -262,53 +169,4 @@ def test_a_file_that_is_no_vocabulary_is_named(
     assert message.format("expected one token of a BERT vocabulary per line") in str(caught.value)
 
 
-def test_a_token_with_a_blank_inside_is_no_matter(tmp_path: Path) -> None:
-    """It can never be matched; engines take it, and real vocabularies have such lines."""
-    path = tmp_path / "vocab.txt"
-    path.write_text(SHORT + "new york\n")
-    assert tokpar.load(path).encode("new york").tolist() == [0, 0]
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_setting_that_is_wrong_or_unknown_is_refused(
-    files: dict[bool, Path], engine: str | None
-) -> None:
-    with pytest.raises(OptionError, match="lowercase must be True or False, got 'no'"):
-        tokpar.load(files[True], engine=engine, lowercase="no")
-    with pytest.raises(OptionError, match=r"unknown setting 'cased'; known: add_.*, lowercase"):
-        tokpar.load(files[True], engine=engine, cased=True)
-    with pytest.raises(OptionError, match="unknown setting 'lowercase'"):
-        tokpar.load(PART, engine=engine, lowercase=True)
-
-
-def test_a_missing_file_is_missing_and_other_names_are_unknown(tmp_path: Path) -> None:
-    for engine in ENGINES:
-        with pytest.raises(FileNotFoundError):
-            tokpar.load(tmp_path / "vocab.txt", engine=engine)
-    with pytest.raises(UnknownNameError, match=r"there is no such file; .* BERT vocab\.txt"):
-        tokpar.load(tmp_path / "vocab.csv")
-
-
 # The command line
-
-
-def test_the_command_line_takes_it(
-    files: dict[bool, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    def printed(*arguments: str) -> str:
-        assert main([*arguments]) == 0
-        return capsys.readouterr().out
-
-    text = "The Été"
-    for lowercase, path in files.items():
-        case = [] if lowercase else ["--no-lowercase"]
-        tokenizer = ["--tokenizer", str(path), *case]
-        expected = native(path, lowercase).encode(text)
-        ids = printed("encode", *tokenizer, "--text", text).split()
-        assert [int(id_) for id_ in ids] == expected.ids
-        bare = printed("count", *tokenizer, "--no-special-tokens", "--text", text)
-        assert int(bare.split()[0]) == len(expected.ids) - 2
-        decoded = printed("decode", *tokenizer, *ids)
-        assert decoded.strip() == native(path, lowercase).decode(
-            expected.ids, skip_special_tokens=False
-        )

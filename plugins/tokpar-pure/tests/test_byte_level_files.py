@@ -24,7 +24,6 @@ from tests.support.byte_level_files import (
     loaded,
     native_ids,
 )
-from tokpar.facts.hf_facts import facts_with_tokens
 from tokpar.files.vocabulary import letters_of
 
 pytestmark = pytest.mark.ids
@@ -39,14 +38,6 @@ def test_the_ids_are_those_of_the_library(config: Config, text: str) -> None:
     assert native in (None, loaded(config, "pure").encode(text).tolist())
 
 
-def test_a_byte_without_a_token_makes_neighbours_of_those_around_it() -> None:
-    vocab, text = NEIGHBOURS["model"]["vocab"], "a\U00040000b"
-    expected = [vocab[token] for token in ("aĢ", "Ģ", "Ģ", "b")]
-    assert loaded(NEIGHBOURS, "pure").encode(text).tolist() == expected
-    native = below_one().Tokenizer.from_str(json.dumps(NEIGHBOURS))
-    assert native.encode(text).ids == expected
-
-
 def test_a_whole_pre_token_is_looked_up_before_bytes_are_dropped() -> None:
     config = lacking(HIDDEN)
     vocab = config["model"]["vocab"]
@@ -57,11 +48,3 @@ def test_a_whole_pre_token_is_looked_up_before_bytes_are_dropped() -> None:
         assert exact.encode(text).tolist() == [vocab.get(token, token) for token in tokens]
     native = below_one().Tokenizer.from_str(json.dumps(config))
     assert native.encode("\U00040000").ids == [301]
-
-
-def test_tokens_do_not_tile_a_text_where_a_byte_may_be_dropped() -> None:
-    whole, config = lacking(), lacking(HIDDEN)
-    assert facts_with_tokens(whole).tiles
-    facts = loaded(config, "pure").facts
-    assert not facts.tiles
-    assert facts.sizes is None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import itertools
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,20 +17,13 @@ from tokpar_pure.formats import rank_vocabulary, read_tokenizer_json
 from tokpar_pure.patterns import Engine, compile_pattern, flatten_sets
 from tokpar_pure.pretokenize import PreTokenizer
 
-from tests.support.paths import VOCAB
 from tests.support.plain_bpe import (
     ByteBPE,
-    Rule,
-    merge_by_heap,
-    merge_by_scanning,
-    pair_rule,
-    rank_rule,
 )
-from tokpar.errors import EngineError, FileFormatError, OptionError
+from tokpar.errors import FileFormatError
 from tokpar.files.added_token_search import AddedTokens
 from tokpar.files.formats import read_ranks
-from tokpar.files.openai import KNOWN_ENCODINGS
-from tokpar.files.vocabulary import GPT2_PATTERN, Vocabulary, byte_alphabet
+from tokpar.files.vocabulary import Vocabulary, byte_alphabet
 from tokpar.patterns.charclass_members import match_chars
 from tokpar.types import AddedToken
 
@@ -112,59 +104,7 @@ def test_ranks_give_the_ids_of_tiktoken(tokens: list[str], text: str) -> None:
     assert list(ours.encode(text.encode())) == native.encode_ordinary(text)
 
 
-def check_paths(text: str, rule: Rule) -> None:
-    atoms = list(text.encode())
-    assert merge_by_heap(atoms, rule) == merge_by_scanning(atoms, rule)
-
-
-@given(rank_lists, texts)
-def test_the_heap_gives_what_scanning_gives_with_ranks(tokens: list[str], text: str) -> None:
-    check_paths(text, rank_rule(rank_table(tokens)))
-
-
-@given(any_merges, texts)
-def test_the_heap_gives_what_scanning_gives_with_pairs(merges: Pairs, text: str) -> None:
-    ids, vocabulary = pair_vocabulary(merges)
-    atoms = [ids[char] for char in text]
-    rule = pair_rule(vocabulary.merges)
-    assert merge_by_heap(atoms, rule) == merge_by_scanning(atoms, rule)
-
-
-def test_the_two_semantics_differ_where_only_one_split_of_a_token_is_listed() -> None:
-    _, pairs = pair_vocabulary([("a", "b"), ("a", "bc"), ("b", "c")])
-    ranks = rank_vocabulary("r", rank_table(["ab", "abc", "bc"]), ANYTHING, {})
-    assert len(ByteBPE(pairs).encode(b"xabc")) == 3
-    assert len(ByteBPE(ranks).encode(b"xabc")) == 2
-
-
-def test_a_token_that_merging_cannot_make_is_used_when_it_is_the_whole_piece() -> None:
-    bpe = ByteBPE(rank_vocabulary("r", rank_table(["abc"]), ANYTHING, {}))
-    assert bpe.encode(b"abc") == (256,)
-    assert bpe.encode(b"abca") == (97, 98, 99, 97)
-
-
-def test_no_bytes_give_no_ids() -> None:
-    assert ByteBPE(rank_vocabulary("r", rank_table([]), ANYTHING, {})).encode(b"") == ()
-
-
-def test_a_long_pre_token_is_looked_at_a_bounded_number_of_times_per_byte() -> None:
-    calls = itertools.count()
-    plain = rank_rule(rank_table(["aa", "aaaa", "aaaaaaaa"]))
-
-    def counted(left: int, right: int) -> tuple[int, int] | None:
-        next(calls)
-        return plain(left, right)
-
-    assert len(merge_by_heap([97] * 20_000, counted)) == 2_500
-    assert next(calls) < 4 * 20_000
-
-
 # Pre-tokenizer
-
-
-def test_each_pattern_splits_every_piece_of_the_one_before() -> None:
-    split = PreTokenizer([r"\p{N}{1,3}", r"\s+"], "oniguruma", keep_gaps=True).split
-    assert split("ab12 345x") == ["ab", "12", " ", "345", "x"]
 
 
 def test_gaps_are_dropped_as_tiktoken_drops_them() -> None:
@@ -222,12 +162,6 @@ def test_a_set_in_a_set_that_may_be_the_end_of_a_range_or_more_is_refused(source
             compile_pattern(source, engine)
 
 
-def test_only_sets_in_sets_are_written_out() -> None:
-    assert flatten_sets(r"\[a[b[c\]d]]\]x[[e]]") == r"\[a[bc\]d]\]x[e]"
-    for known in KNOWN_ENCODINGS.values():
-        assert flatten_sets(known.pattern) == known.pattern
-
-
 def test_a_possessive_interval_is_refused_where_it_repeats_a_group() -> None:
     assert compile_pattern(r"\p{N}{1,3}+", "fancy-regex").findall("1234") == ["123", "4"]
     assert pre_tokenizers.Split(Regex(r"\p{N}{1,3}+"), "isolated").pre_tokenize_str("1234") == [
@@ -235,24 +169,6 @@ def test_a_possessive_interval_is_refused_where_it_repeats_a_group() -> None:
     ]
     with pytest.raises(FileFormatError, match=r"\{1,3\}\+"):
         compile_pattern(r"\p{N}{1,3}+", "oniguruma")
-
-
-def test_a_pattern_that_does_not_compile_is_refused() -> None:
-    with pytest.raises(FileFormatError, match="pattern"):
-        compile_pattern("(a", "oniguruma")
-
-
-def test_a_pattern_that_matches_nothing_is_an_engine_error() -> None:
-    with pytest.raises(EngineError, match="matched nothing"):
-        PreTokenizer(["a*"], "oniguruma", keep_gaps=True).split("ab")
-
-
-def test_all_known_patterns_are_read() -> None:
-    for known in KNOWN_ENCODINGS.values():
-        compile_pattern(known.pattern, "fancy-regex")
-    for pattern in json.loads((VOCAB / "patterns.json").read_text(encoding="utf-8")).values():
-        compile_pattern(pattern, "fancy-regex")
-    compile_pattern(GPT2_PATTERN, "oniguruma")
 
 
 def test_of_added_tokens_the_longest_wins_and_raw_ones_come_first() -> None:
@@ -280,11 +196,6 @@ def rank_file(tmp_path: Path) -> Callable[[list[bytes]], Path]:
     return write
 
 
-def test_a_tiktoken_file_gives_its_ranks(rank_file: Callable[[list[bytes]], Path]) -> None:
-    ranks = rank_table(["ab"])
-    assert read_ranks(rank_file(lines_of(ranks))) == ranks
-
-
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -308,13 +219,6 @@ def test_a_corrupt_line_is_named(
     assert str(path) in str(caught.value)
 
 
-def test_missing_bytes_are_counted(rank_file: Callable[[list[bytes]], Path]) -> None:
-    with pytest.raises(FileFormatError, match="1 are missing, the first is 0xf4"):
-        read_ranks(rank_file(lines_of(BYTES)[:-12]))
-    with pytest.raises(FileFormatError, match="243 are missing"):
-        read_ranks(rank_file([]))
-
-
 def test_bytes_that_utf8_does_not_have_may_be_missing(
     rank_file: Callable[[list[bytes]], Path],
 ) -> None:
@@ -323,11 +227,6 @@ def test_bytes_that_utf8_does_not_have_may_be_missing(
     }
     lines = [line for byte, line in enumerate(lines_of(BYTES)) if byte not in never]
     assert len(read_ranks(rank_file(lines))) == 256 - len(never) == 243
-
-
-def test_a_special_token_cannot_have_the_id_of_a_rank() -> None:
-    with pytest.raises(OptionError, match="'<s>' has id 97"):
-        rank_vocabulary("r", BYTES, ANYTHING, {"<s>": 97})
 
 
 # tokenizer.json
@@ -354,23 +253,6 @@ def written(path: Path, data: object) -> Path:
     path = path / "tokenizer.json"
     path.write_text(json.dumps(data), encoding="utf-8")
     return path
-
-
-def test_a_byte_level_file_is_read(tmp_path: Path) -> None:
-    vocabulary = read_tokenizer_json(written(tmp_path, valid_json()))
-    ids = vocabulary.tokens
-    assert vocabulary.merges == {(ids[b"a"], ids[b"b"]): (0, 256)}
-    assert vocabulary.patterns == ("a",)
-    assert vocabulary.added == (AddedToken("<s>", 257),)
-
-
-def test_the_byte_alphabet_is_that_of_hf() -> None:
-    assert set(byte_alphabet()) == set(pre_tokenizers.ByteLevel.alphabet())
-    assert sorted(byte_alphabet().values()) == list(range(256))
-    shown = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    for text in ("a b", "é\n", "中"):
-        [(word, _)] = shown.pre_tokenize_str(text)
-        assert bytes(byte_alphabet()[char] for char in word) == text.encode()
 
 
 def test_a_merge_listed_twice_has_its_last_place_as_in_hf(tmp_path: Path) -> None:
@@ -423,36 +305,3 @@ def test_a_part_that_is_not_supported_is_named(
     with pytest.raises(FileFormatError, match=message) as caught:
         read_tokenizer_json(path)
     assert str(path) in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("message", "change"),
-    [
-        ("type = 'Unigram'", {"type": "Unigram"}),
-        ("dropout", {"dropout": 0.1}),
-        ("end_of_word_suffix", {"end_of_word_suffix": "</w>"}),
-        ("242 are missing", {"vocab": {"a": 0}, "merges": []}),
-        ("two tokens have one id", {"vocab": {"a": 0, "b": 0}}),
-        ("expected an object of tokens", {"vocab": {"a": -1}}),
-        ("entry 0: 'x!' is not in", {"merges": [["x", "!"]]}),
-        ("entry 0: expected two tokens", {"merges": ["a b c"]}),
-        ("merges: expected a list", {"merges": None}),
-    ],
-)
-def test_a_model_that_is_not_supported_is_named(
-    tmp_path: Path, message: str, change: dict[str, Any]
-) -> None:
-    data = valid_json()
-    data["model"] |= change
-    with pytest.raises(FileFormatError, match=message):
-        read_tokenizer_json(written(tmp_path, data))
-
-
-def test_a_file_that_is_no_json_is_refused_with_its_line(tmp_path: Path) -> None:
-    path = tmp_path / "x.json"
-    path.write_bytes(b'{\n"model": oops}')
-    with pytest.raises(FileFormatError, match="line 2: expected JSON"):
-        read_tokenizer_json(path)
-    path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(FileFormatError, match="expected UTF-8"):
-        read_tokenizer_json(path)

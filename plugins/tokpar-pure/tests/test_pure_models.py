@@ -13,22 +13,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tokpar_pure.bpe import RankBPE, ScoreBPE
 from tokpar_pure.merging import (
-    NEVER,
     SCAN_ATOMS,
-    Memo,
-    merge_by_queue,
-    merge_ids,
-    merge_ids_in_place,
-    merge_text,
 )
 from tokpar_pure.model import EncodesAll, read_model
-from tokpar_pure.pairs import pair_codes
-from tokpar_pure.wordpiece import WordPiece
 
 from tests.conftest import below_one, needs_below_one
 from tests.support.paths import VOCAB
-from tests.support.plain_bpe import merge_by_scanning, pair_rule, rank_rule
-from tokpar.errors import EngineError, FileFormatError
+from tests.support.plain_bpe import merge_by_scanning, rank_rule
+from tokpar.errors import EngineError
 from tokpar.files.vocabulary import byte_alphabet, letters_of
 
 ALPHABET = byte_alphabet()
@@ -180,13 +172,6 @@ def test_bytes_by_pairs_give_the_ids_of_hf(config: Config, piece: str) -> None:
     check(config, piece, byte_level=True)
 
 
-@given(pair_models(), st.lists(short, max_size=8))
-def test_all_pieces_at_once_give_what_single_ones_give(config: Config, some: list[str]) -> None:
-    model = read_model(config | {"unk_token": "a"}, False)
-    assert model.encode_all(some) == [id_ for piece in some for id_ in model.encode(piece)]
-    assert model.encode_all(some) == model.encode_all(some)
-
-
 tables = st.dictionaries(
     st.tuples(st.integers(0, 4), st.integers(0, 4)), st.integers(0, 4), max_size=12
 ).flatmap(
@@ -199,18 +184,6 @@ tables = st.dictionaries(
 atoms = st.lists(st.integers(0, 4), max_size=30) | st.lists(
     st.integers(0, 4), min_size=SCAN_ATOMS - 5, max_size=SCAN_ATOMS + 50
 )
-
-
-@given(tables, atoms)
-def test_fast_merging_is_the_plain_definition(
-    merges: dict[tuple[int, int], tuple[int, int]], ids: list[int]
-) -> None:
-    expected = merge_by_scanning(ids, pair_rule(merges))
-    codes = pair_codes(merges)
-    assert merge_ids([*ids], codes) == expected
-    parts = merge_ids_in_place([*ids], codes)
-    assert [id_ for id_, _ in parts] == expected
-    assert [first for _, first in parts] == sorted({first for _, first in parts})
 
 
 # ------------------------------------------------------------------------------- ranks
@@ -234,11 +207,6 @@ def test_ranks_give_the_ids_of_tiktoken(tokens: list[str], piece: str) -> None:
     assert [span[0] for span in ours.spans(piece)] == native.encode_ordinary(piece)
     if piece not in tokens:
         assert list(ours.encode(piece)) == merge_by_scanning([*piece.encode()], rank_rule(ranks))
-
-
-def test_a_part_of_a_character_has_the_span_of_the_character() -> None:
-    ranks = BYTES | {b"a\xc3": 256}
-    assert RankBPE(ranks).spans("aéb") == [(256, 0, 2), (0xA9, 1, 2), (98, 2, 3)]
 
 
 # ------------------------------------------------------------------------------- scores
@@ -283,15 +251,6 @@ def test_with_bytes_at_hand_unknown_characters_become_bytes() -> None:
     model = ScoreBPE({"a": (300, -1.0)}, unk_id=0, byte_ids=range(256))
     assert model.encode("aé") == (300, 0xC3, 0xA9)
     assert model.spans("aé") == [(300, 0, 1), (0xC3, 1, 2), (0xA9, 1, 2)]
-
-
-def test_the_three_orders_differ() -> None:
-    table = {"a": (0, -9.0), "b": (1, -9.0), "ab": (2, -1.0), "ba": (3, -1.0), "bab": (4, -2.0)}
-    ranks = BYTES | {b"ba": 256, b"ab": 257, b"aba": 258}
-    assert ScoreBPE(table, unk_id=9).encode("bab") == (4,)
-    assert RankBPE(ranks).encode("xaba") == (120, 258)
-    pairs = plain(["a", "b", "ba", "ab", "aba"], [["b", "a"], ["a", "b"], ["ab", "a"]])
-    assert read_model(pairs, False).encode("aba") == (0, 2)
 
 
 # ------------------------------------------------------------------------------- WordPiece
@@ -355,97 +314,7 @@ def test_the_words_of_bert_give_the_ids_of_hf() -> None:
 # ------------------------------------------------------------------------------- long pieces
 
 
-@pytest.mark.ids
-@pytest.mark.parametrize("text", ["a" * 30_000, "ab" * 15_000, "aab" * 9_999, "é" * 9_999])
-def test_a_giant_piece_gives_the_ids_of_hf(text: str) -> None:
-    shown = ["a", "aa", "aaaa", "ab", "aab", "Ã©", "Ã©Ã©"]
-    merges = [["a", "b"], ["a", "a"], ["aa", "aa"], ["a", "ab"], ["Ã", "©"], ["Ã©", "Ã©"]]
-    check(plain([*dict.fromkeys([*ALPHABET, *shown])], merges), text, byte_level=False)
-    check(plain([*dict.fromkeys([*ALPHABET, *shown])], merges), text, byte_level=True)
-
-
-def test_a_giant_piece_is_looked_at_a_bounded_number_of_times_per_atom() -> None:
-    calls = itertools.count()
-    size = 20_000
-    text = "a" * size
-    ranks = {"aa": 1, "aaaa": 2, "aaaaaaaa": 3}
-
-    def counted(i: int, _: int, k: int) -> int:
-        next(calls)
-        return ranks.get(text[i:k], NEVER)
-
-    assert len(merge_by_queue(size, counted, lambda *_: None)) == size // 8 + 1
-    assert next(calls) < 3 * size
-
-
-def test_of_no_atoms_there_are_no_parts() -> None:
-    assert merge_by_queue(0, lambda *_: NEVER, lambda *_: None) == [0]
-    assert merge_text("", {}) == [0]
-    assert merge_ids([], {}) == []
-
-
-def test_the_memo_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Memo, "PIECES", 10)
-    memo = Memo(lambda piece: (7,) * len(piece))
-    for size in range(200):
-        assert memo.encode("a" * size) == (7,) * size
-        assert len(memo) <= 10
-        assert all(len(piece) <= Memo.CHARACTERS for piece in memo)
-
-
-def test_a_model_remembers_short_pieces_only() -> None:
-    model = WordPiece({"[UNK]": 0, "a": 1, "##a": 2})
-    for size in range(2, 101):
-        ids, again = model.encode("a" * size), model.encode("a" * size)
-        assert ids == again == (1, *[2] * (size - 1))
-        assert (ids is again) == (size <= Memo.CHARACTERS)
-    assert model.encode("a" * 101) == (0,)
-
-
 # ------------------------------------------------------------------------------- bad input
-
-SMALL = plain(["a", "b", "ab"], [["a", "b"]])
-BAD: list[tuple[Any, str]] = [
-    ([], "model: expected an object, got list"),
-    (SMALL | {"type": "Unigram"}, "type = 'Unigram'"),
-    ({"vocab": {}}, "type = None"),
-    (SMALL | {"dropout": 0.1}, "dropout = 0.1"),
-    (SMALL | {"vocab": None}, "vocab: expected an object"),
-    (SMALL | {"vocab": [["a", -1.0]]}, "vocab: expected an object"),
-    (SMALL | {"vocab": {"a": -1}}, "'a' has id -1"),
-    (SMALL | {"vocab": {"a": True}}, "'a' has id True"),
-    (SMALL | {"vocab": {"a": 2**32}}, "'a' has id 4294967296"),
-    (SMALL | {"vocab": {"a": 0, "b": 0}}, "'a' and 'b' have 0"),
-    (SMALL | {"merges": None}, "merges: expected a list"),
-    (SMALL | {"merges": ["a b c"]}, "entry 0: expected two tokens, got 'a b c'"),
-    (SMALL | {"merges": ["a b", ["a", 1]]}, "entry 1: expected two tokens"),
-    (SMALL | {"merges": [["a", "b"], ["a", "x"]]}, "entry 1: 'x' is not in the vocabulary"),
-    (SMALL | {"merges": [["b", "a"]]}, "entry 0: 'ba' is not in the vocabulary"),
-    (SMALL | {"continuing_subword_prefix": "##"}, "entry 0: 'b' does not begin with '##'"),
-    (SMALL | {"fuse_unk": "yes"}, "fuse_unk: expected bool, got 'yes'"),
-    (SMALL | {"unk_token": 7}, "unk_token: expected str, got 7"),
-    (
-        {"type": "WordPiece", "vocab": {"a": 0}, "max_input_chars_per_word": -1},
-        "max_input_chars_per_word: expected int, got -1",
-    ),
-    ({"type": "WordLevel", "vocab": {"a": 0, "b": 0}}, "two tokens have one id"),
-]
-
-
-@pytest.mark.parametrize(("config", "message"), BAD, ids=[message for _, message in BAD])
-def test_a_broken_model_is_named(config: Any, message: str) -> None:
-    with pytest.raises(FileFormatError) as caught:
-        read_model(config, False)
-    assert message in str(caught.value)
-
-
-def test_missing_bytes_are_left_out_as_by_hf() -> None:
-    shown = [char for char in ALPHABET if ALPHABET[char] not in (0x20, 0xA9)]
-    model = check(plain([*shown, "ab"], [["a", "b"]]), "a bé", byte_level=True)
-    assert model.encode("a bé") == (len(shown), shown.index("Ã"))
-    assert model.spans("a bé") == [(len(shown), 0, 3), (shown.index("Ã"), 3, 4)]
-    known = plain([*shown, "<unk>"], [], unk_token="<unk>", fuse_unk=True)
-    assert check(known, "  é", byte_level=True).encode("  ") == (len(shown),)
 
 
 def test_bytes_that_utf8_does_not_have_may_be_missing() -> None:
@@ -455,15 +324,3 @@ def test_bytes_that_utf8_does_not_have_may_be_missing() -> None:
     model = read_model(plain(shown, []), True)
     for char in ("a", "\u07ff", "\uffff", "\U0010ffff"):
         assert len(model.encode(char)) == len(char.encode())
-
-
-def test_words_after_byte_level_are_refused() -> None:
-    with pytest.raises(FileFormatError, match="'WordPiece' after ByteLevel"):
-        read_model({"type": "WordPiece", "vocab": {"a": 0}}, True)
-
-
-def test_a_model_of_an_old_file_is_known_by_its_parts() -> None:
-    old = {"vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["#version: 0.2", "a b"]}
-    assert read_model(old, False).encode("ab") == (2,)
-    words_ = {"vocab": {"[UNK]": 0, "a": 1}, "max_input_chars_per_word": 3}
-    assert read_model(words_, False).encode("aa") == (0,)

@@ -5,21 +5,17 @@ from __future__ import annotations
 import json
 import re
 import sys
-import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import regex
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
-from tokpar_pure import patterns
 from tokpar_pure.adapter import FileTokenizer, PureTokenizer, load
-from tokpar_pure.classes import recent_lowercase
 from tokpar_pure.decoders import read_decoder
 from tokpar_pure.forms import Form
 from tokpar_pure.normalizers import read_normalizer
@@ -28,19 +24,14 @@ from tokpar_pure.pretokenize import is_byte_level, read_pre_tokenizer
 from tokpar_pure.tokenizer import read_tokenizer
 from tokpar_pure.traced_text import TracedText
 
-import tokpar
-from tests.conftest import cases
 from tests.recipes import generate_classes
 from tests.support import tokenizers_drawn as drawn
-from tests.support.optional_data import full_vocabularies
 from tests.support.paths import VOCAB
 from tests.support.pure_ground import on_common_ground
 from tests.support.texts import texts
-from tokpar.errors import EngineError, FileFormatError, OptionError
-from tokpar.files.added_token_search import AddedTokens
+from tokpar.errors import EngineError, FileFormatError
 from tokpar.files.char_classes import one_of
 from tokpar.spans import postprocess_single
-from tokpar.types import AddedToken, Rows
 
 EVERY = "".join(generate_classes.CHARACTERS)
 """All code points but surrogates, in order."""
@@ -122,50 +113,6 @@ def test_a_form_is_that_of_the_engine_for_every_character(form: Form) -> None:
     assert ours(apart) == native.normalize_str(apart)
 
 
-KNOWN_DIFFERENCES = {
-    "punctuation": "\u061d\u09fd\u0a76\u0c77\u0c84\u1b7d\u2e43\u2e52\U00010ead\U0001e95e",
-    "nonspacing": "\u07fd\u08d4\u08e1\u09fe\u0d00\u1885\u1df6\ua8c5\U00011a01",
-    "mark": "\u07fd\u0898\u09fe\u0afa\u0d00\u1abf\u1df6\U00011a01",
-    "removed": "\u0890\u08e2\U000110cd\U00013430",
-    "number": "\U00010d40\U00011de0\U00016130\U0001e5f1",
-}
-"""Some of each range in which Python (3.11, Unicode 14) and the engine differ; the engine's tables
-of punctuation and marks are older, that of digits is newer. The whole difference is 104 characters
-of punctuation and U+166D, U+111C9, 384 nonspacing marks and U+1734, 315 marks, 13 controls and 133
-numbers."""
-CATEGORIES = {"punctuation": "P", "nonspacing": "Mn", "mark": "M", "removed": "C", "number": "N"}
-
-
-@pytest.mark.parametrize("name", KNOWN_DIFFERENCES)
-def test_python_classes_these_characters_differently(name: str) -> None:
-    newer_here = name != "number"
-    for char in KNOWN_DIFFERENCES[name]:
-        in_python = unicodedata.category(char).startswith(CATEGORIES[name])
-        in_engine = re.match(one_of(name), char) is not None
-        assert in_engine != newer_here, hex(ord(char))
-        if unicodedata.unidata_version.startswith("14."):
-            assert in_python == newer_here, hex(ord(char))
-
-
-def test_python_normalizes_what_the_engine_leaves_alone() -> None:
-    recent = "\u32ff\uab69\U0001f16c\U0001fbf0\U00011938"
-    for char in recent:
-        assert unicodedata.normalize("NFKD", char) != char
-        assert normalizers.NFKD().normalize_str(char) == char
-    assert recent_lowercase()[0xA7DC] == "\u019b"
-
-
-@pytest.mark.parametrize(
-    "name", cases(["L", "Lu", "Ll", "Lt", "Lm", "Lo", "M", "N", "P", "S"], ["L", "N"])
-)
-def test_where_regex_and_oniguruma_differ_nothing_is_promised(name: str) -> None:
-    """They do differ: U+12550 to U+12686 and others, 323 in all, are numbers for `regex` only."""
-    split = pre_tokenizers.Split(Regex(rf"\p{{{name}}}+"), "removed")
-    native = set(left_out("".join(engine_pieces(split))))
-    differing = native.symmetric_difference(regex.findall(rf"\p{{{name}}}", EVERY))
-    assert on_common_ground("".join(differing)) == ""
-
-
 # Normalizers
 
 
@@ -204,18 +151,6 @@ def test_normalizers_give_the_text_and_origins_of_hf(stages: list[Any], text: st
     assert ours is not None
     assert ours(text) == native.normalize_str(text)
     assert [(i, i + 1) for i in ours.trace(text)] == origins(native, text)
-
-
-def test_without_stages_there_is_no_normalizer() -> None:
-    assert read_normalizer(None) is None
-    assert read_normalizer({"type": "Sequence", "normalizers": []}) is None
-
-
-def test_a_regex_that_matches_nothing_is_an_engine_error() -> None:
-    ours = read_normalizer({"type": "Replace", "pattern": {"Regex": "a*"}, "content": "x"})
-    assert ours is not None
-    with pytest.raises(EngineError, match="matched nothing"):
-        ours("ba")
 
 
 # Pre-tokenizers
@@ -300,18 +235,6 @@ def test_stages_behind_byte_level_give_the_pieces_of_hf(
         assert list(map(shown, pieces)) == [piece for piece, _ in expected]
 
 
-def test_metaspace_knows_the_start_of_the_text_behind_a_normalizer() -> None:
-    for chain in ([normalizers.Strip()], [normalizers.Prepend(" ")], []):
-        tokenizer = Tokenizer(models.BPE(vocab={"?": 0}, merges=[], unk_token="?"))
-        if chain:
-            tokenizer.normalizer = normalizers.Sequence(chain)
-        tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-            [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(prepend_scheme="first")]
-        )
-        for text in ("a b", " a b", "", " "):
-            check_whole(tokenizer, text)
-
-
 # Added tokens
 
 
@@ -372,12 +295,6 @@ def test_tokens_that_are_one_when_normalized_are_refused_as_hf_chooses_at_random
         read_tokenizer(json.loads(small(words, normalizers.Lowercase()).to_str()))
 
 
-def test_a_token_of_which_the_normalizer_leaves_nothing_is_refused() -> None:
-    token = AddedToken("\u0301", 5, normalized=True)
-    with pytest.raises(FileFormatError, match="leaves nothing"):
-        AddedTokens([token], read_normalizer({"type": "StripAccents"}))
-
-
 # Whole tokenizers
 
 REFUSED = {"UnicodeScripts", "Split behind", "Split anchored"}
@@ -432,17 +349,6 @@ def test_drawn_tokenizers_finish_as_hf_does(
         raise
     assert postprocess.one(plain) == expected
     assert postprocess.batch([plain, []]) == [each.ids for each in several]
-
-
-@pytest.mark.parametrize("kind", ["BertProcessing", "RobertaProcessing"])
-def test_older_post_processors_put_their_tokens_around(kind: str) -> None:
-    stage = {"type": kind, "sep": ["[SEP]", 7], "cls": ["[CLS]", 5]}
-    stages = {"type": "Sequence", "processors": [{"type": "ByteLevel"}, stage]}
-    for post in (stage, stages):
-        config = {"post_processor": post}
-        postprocess = read_postprocess(config, add_special_tokens=True)
-        assert postprocess.one([1, 2]) == [5, 1, 2, 7]
-        assert read_postprocess(config, add_special_tokens=False).one([1]) == [1]
 
 
 # Decoders
@@ -505,11 +411,6 @@ def native_plain(name: str) -> Tokenizer:
     return drawn.plain_copy(native(name))
 
 
-@cache
-def native_adapter(name: str) -> Any:
-    return tokpar.load(native(name))
-
-
 NAMES = ["bert_part", "deepseek_part", "llama_style", "default"]
 
 
@@ -529,86 +430,6 @@ def test_named_tokenizers_give_the_ids_of_hf(name: str, text: str) -> None:
     assert postprocess_single(pure(name), ids, text).tolist() == whole
     decoded = native(name).decode(plain.ids, skip_special_tokens=False)
     assert pure(name).decode(ids.tolist()) == decoded
-
-
-@pytest.mark.parametrize("name", NAMES)
-@given(text=texts(added=("[MASK]", "<s>", "<｜User｜>"), max_size=200))
-def test_named_tokenizers_locate_tokens_where_those_of_hf_are(name: str, text: str) -> None:
-    text = on_common_ground(text) if isinstance(pure(name), PureTokenizer) else text
-    theirs = native_adapter(name)
-    ids = pure(name).encode(text)
-    assert pure(name).locate(ids, text).tolist() == theirs.locate(ids, text).tolist()
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_facts_are_those_of_hf_but_for_the_engine(name: str) -> None:
-    ours, theirs = pure(name).facts, tokpar.load(native(name)).facts  # type: ignore[attr-defined]
-    assert ours.engine == "regex"
-    for field in ("model", "scheme", "unprovable", "longest_token", "tiles"):
-        assert getattr(ours, field) == getattr(theirs, field), field
-    assert set(ours.added_tokens) == set(theirs.added_tokens)
-    assert ours.normalizers == theirs.normalizers
-    assert (ours.tokens is None) == (theirs.tokens is None)
-    if ours.tokens is not None:
-        assert set(ours.tokens()) <= set(theirs.tokens())
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"decoder": None},
-        {"added_tokens": [{"content": "éÿé"}]},
-        {"post_processor": {"type": "BertProcessing", "sep": ["b", 66], "cls": ["a", 65]}},
-    ],
-)
-def test_byte_level_files_with_more_than_bytes_around_are_read_whole(
-    tmp_path: Path, change: dict[str, Any]
-) -> None:
-    config = json.loads((drawn.DATA / "default.json").read_text(encoding="utf-8"))
-    if "added_tokens" in change:
-        change["added_tokens"][0]["id"] = len(config["model"]["vocab"])
-        change["added_tokens"][0] |= dict.fromkeys(
-            ("lstrip", "rstrip", "single_word", "normalized", "special"), False
-        )
-    path = tmp_path / "some.json"
-    path.write_text(json.dumps(config | {"added_tokens": []} | change), encoding="utf-8")
-    ours, hf = load(path), Tokenizer.from_file(str(path))
-    assert isinstance(ours, FileTokenizer)
-    for text in ("né 中 éÿé I'm", ""):
-        ids = hf.encode(text, add_special_tokens=False).ids
-        assert ours.encode(text).tolist() == ids
-        assert ours.encode_whole(text).tolist() == hf.encode(text).ids
-        assert ours.decode(ids) == hf.decode(ids, skip_special_tokens=False)
-    assert (ours.locate(ours.encode("né 中"), "né 中")[-1, 1]) == 7
-
-
-def test_the_truncation_and_padding_of_a_file_can_be_left_out() -> None:
-    path, text = VOCAB / "bert_part.json", "the " * 200
-    whole = load(path, truncation=False, padding=False)
-    plain = load(path, add_special_tokens=False)
-    assert isinstance(whole, FileTokenizer)
-    assert isinstance(plain, FileTokenizer)
-    assert len(whole.encode_whole(text)) == 202
-    assert len(plain.encode_whole(text)) == len(pure("bert_part").encode_whole(text)) == 128
-    expected = native("bert_part").encode_batch(["a b", text])
-    texts = ["a b", text]
-    again = pure("bert_part").postprocess(Rows.of(map(plain.encode, texts)), texts)  # type: ignore[union-attr]
-    assert [again[k].tolist() for k in range(2)] == [each.ids for each in expected]
-
-
-def test_other_ids_cannot_be_located_and_unknown_ones_not_decoded() -> None:
-    tokenizer = pure("bert_part")
-    with pytest.raises(LookupError, match="not the ids"):
-        tokenizer.locate(tokenizer.encode("a b"), "a b c")
-    with pytest.raises(LookupError, match="no token with id 4000000000"):
-        tokenizer.decode([4_000_000_000])
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_lone_surrogate_is_refused(name: str) -> None:
-    for call in (pure(name).encode, pure(name).check_text, pure(name).encode_whole):
-        with pytest.raises(OptionError, match="lone surrogate at position 2"):
-            call("ab\ud800")
 
 
 # Bad input
@@ -691,37 +512,4 @@ def test_a_part_that_cannot_be_followed_is_refused_by_name(
     assert str(path) in str(caught.value)
 
 
-def test_settings_of_a_file_must_be_true_or_false() -> None:
-    with pytest.raises(OptionError, match="padding must be True or False, got 0"):
-        load(VOCAB / "bert_part.json", padding=0)
-
-
 # Full vocabularies
-
-
-@pytest.mark.parametrize(
-    "name", [name for name in ("bert.json", "deepseek.json") if name in full_vocabularies()]
-)
-def test_full_vocabularies_give_the_ids_and_offsets_of_hf(
-    name: str, full_vocab: Callable[[str], Path], corpus: Callable[..., list[str]]
-) -> None:
-    path = full_vocab(name)
-    ours = load(path, truncation=False, padding=False)
-    assert ours is not None
-    hf = drawn.plain_copy(Tokenizer.from_file(str(path)))
-    theirs = tokpar.load(hf)
-    for text in corpus(limit=3):
-        text = on_common_ground(text)[:100_000]
-        ids = ours.encode(text)
-        assert ids.tolist() == hf.encode(text, add_special_tokens=False).ids
-        assert np.array_equal(ours.encode_whole(text), hf.encode(text).ids)
-        assert np.array_equal(ours.locate(ids, text), theirs.locate(ids, text))  # type: ignore[attr-defined]
-
-
-def test_a_pattern_that_backtracks_without_end_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patterns, "LEAST_SECONDS", 0.2)
-    pattern = patterns.compile_pattern("(a|aa)+b|.", "oniguruma")
-    assert [*patterns.spans(pattern, "aaac")] == [(0, 1), (1, 2), (2, 3), (3, 4)]
-    with pytest.raises(EngineError, match=r"too many ways to match after position 2$") as caught:
-        [*patterns.spans(pattern, "cc" + "a" * 60)]
-    assert (caught.value.start, caught.value.stop) == (2, 62)

@@ -115,9 +115,9 @@ def print_summary(manifest: Manifest, progress: Progress, out_folder: Path) -> N
     shards = plural(len(manifest.shards), "shard")
     size = manifest.text_bytes / _MEGABYTE
     say = f"{documents}, {manifest.tokens:,} tokens of {size:,.1f} MB of text in {shards}"
-    print(f"{say}: {out_folder}", sys.stderr)
+    print(f"{say}: {out_folder}", file=sys.stderr)
     for kind, count in sorted(manifest.skipped.items()):
-        print(f"skipped: {count:,} ({kind})", sys.stderr)
+        print(f"skipped: {count:,} ({kind})", file=sys.stderr)
     print(stage_table(progress), file=sys.stderr)
 
 

@@ -5,13 +5,14 @@ vocabulary, settings and versions. It is a test on many texts, no proof."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from unicodedata import unidata_version
 
-from tokpar.plugin.tokenizer import TokenizerAdapter, disk_cache, raise_foreign
+import numpy as np
+
+from tokpar.plugin.tokenizer import TokenizerAdapter, disk_cache
 
 EDITION = "4"
 """Part of the key of every cached result. Change it when the texts or the comparisons change."""
@@ -89,22 +90,13 @@ def require_agreement(
 
 def recall(key: str) -> dict[str, int] | None:
     """Returns the numbers that are cached under this key, or None."""
-    folder = disk_cache.directory(KIND)
-    if folder is None:
+    kept = disk_cache.read(KIND, key)
+    if kept is None or any(array.dtype != np.int64 or len(array) != 1 for array in kept.values()):
         return None
-    try:
-        kept = json.loads((folder / f"{key}.json").read_bytes())
-    except (OSError, ValueError) as error:
-        raise_foreign(error)
-        return None
-    match kept:
-        case {"key": str(name), "found": dict(found)} if name == key:
-            return found if all(type(number) is int for number in found.values()) else None
-    return None
+    return {name: int(array[0]) for name, array in kept.items()}
 
 
 def remember(key: str, numbers: Mapping[str, int]) -> None:
     """Caches the numbers under this key. Writes the whole file at once, or nothing."""
-    folder = disk_cache.directory(KIND)
-    if folder is not None:
-        disk_cache.write(folder, key, {"key": key, "found": dict(numbers)})
+    arrays = {name: np.array([number], np.int64) for name, number in numbers.items()}
+    disk_cache.write(KIND, key, arrays)
