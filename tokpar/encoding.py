@@ -163,7 +163,9 @@ class Encoding:
 
     @property
     def lossless(self) -> bool:
-        """True if a rule licenses every seam, or there is no seam."""
+        """True if a rule licenses every seam, or there is no seam.
+
+        What this rests on, for each kind of tokenizer: the table in proofs/README.md."""
         return self.seams.lossless
 
     def _origin(self, attribute: str) -> TextOrigin:
