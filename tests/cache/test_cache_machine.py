@@ -26,6 +26,7 @@ from tests.support.tokenizers_drawn import (
     llama_specs,
     may_never_end,
     texts_with,
+    with_own_call_only,
 )
 from tokpar import pipeline
 from tokpar.cache import segment_cache
@@ -69,7 +70,7 @@ class CacheMachine(RuleBasedStateMachine):
             self.patched.stop()
 
     def _make_plan(self) -> None:
-        self.adapter: Any = tokpar.load(self.tokenizer)
+        self.adapter: Any = tokpar.load(with_own_call_only(self.tokenizer))
         if getattr(self.adapter, "has_segment_cache", False):
             small = segment_cache.segment_cache_for(self.adapter.facts, LEAST_CACHE_BYTES)
             self.adapter._segment_cache = small

@@ -14,6 +14,7 @@ import pytest
 from tokenizers import AddedToken, Tokenizer, models
 
 import tokpar
+from tests.support import profiles
 from tests.support.coq_runs import COQ, Values, computed, coqc
 from tests.support.named_engine import NamedEngine
 from tokpar.certificate.checker import seam_findings
@@ -27,7 +28,7 @@ if shutil.which("coqc") is None:
 ASCII = "ab_1<> \n\t"
 LETTERS = ASCII + "\u00e9\u4e2d\u00a0\u2003\u200d\u0301"
 CONTENTS = ("a", "ab", "<a>", "<a", "a>b", " ", "  ", "\n", " a", "a ", "aa", "<", "b<", "_", "1 ")
-TOKENIZERS, TEXTS_EACH = 200, 25
+TOKENIZERS, TEXTS_EACH = profiles.drawn(200), 25
 SEARCH = "AddedTokens", "(** ** The search is leftmost", "End Search.\n"
 UNTRUSTED = "Untrusted", "(** ** Names are found", "End Names.\n"
 """A file, where its proofs begin, and the end of its section."""
