@@ -3,7 +3,7 @@
     each `Print Assumptions`. *)
 From Tokpar Require Import Merging Seams Vocabulary PreTokens Ids.
 From Tokpar Require Import Patterns PatternPairs Rows Tables Pairs.
-From Tokpar Require Import Certificates WordPiece Longest Queue Shortcuts.
+From Tokpar Require Import Certificates WordPiece SureCuts Longest Queue Shortcuts.
 From Tokpar Require Import AddedTokens Edges Stages EndToEnd Instances.
 From Tokpar Require Import Untrusted.
 
@@ -22,7 +22,7 @@ Definition main_theorems :=
    @search_is_leftmost_longest, @sections_add_up, @sections_may_overlap, @theorem_6_1, @theorem_6_1_pair,
    @a_safe_computed, @theorem_6_1_needs_each_condition,
    @theorem_29, @theorem_29_many, @edge_computed, @theorem_29_needs_each_condition,
-   @lemma_55, @lemma_55_names, @lemma_56, @lemma_56_file, @lemma_57, @lemma_57_file, @lemma_58, @theorem_61, @theorem_61_unique,
+   @lemma_55, @lemma_55_names, @lemma_56, @lemma_56_file, @lemma_57, @lemma_57_file, @lemma_58, @theorem_60, @theorem_61, @theorem_61_unique,
    @theorem_61_no_rule, @theorem_61_search, @theorem_61_found, @all_segments, @table_exact,
    @stages_apart, @split_at_right, @row_at_right, @model_apart, @theorem_50, @theorem_50_needs_each_condition,
    @stages_absorb, @theorem_6_4, @theorem_6_4_needs_each_condition,
