@@ -141,6 +141,8 @@ static inline int may_follow(const Longest *l, const Merges *m, u64 *known, u32 
 static inline void fetch_edges(const Longest *l, const u8 *p, i64 at, i64 stop, i64 n)
 {
     i64 size, next;
+    if (at >= n)
+        return;
     u32 symbol = symbol_at(p + at, n - at, &size);
     for (; at < stop && at + size < n; at += size, size = next) {
         u64 node = l->root[symbol];
