@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tokpar_conformance.fixed_texts import hostile_texts
+from tokpar_pure.adapter import _with_its_punctuation
 
 import tokpar
 from tests.conftest import chosen_profile
@@ -37,11 +38,7 @@ if RELEASE < (1,):
 
 from tokenizers import Padding, Tokenizer, Truncation  # noqa: E402
 
-from tokpar.adapters.hf_v1 import (  # noqa: E402
-    _with_its_punctuation,
-    load,
-    rebuild,
-)
+from tokpar.adapters.hf_v1 import load, rebuild  # noqa: E402
 
 pytestmark = pytest.mark.ids
 PARTS = {name: VOCAB / f"{name}.json" for name in ("bert_part", "deepseek_part", "llama_style")}

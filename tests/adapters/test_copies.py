@@ -4,6 +4,7 @@ settings of the original. Runs beside tokenizers 0.2x and 1.x."""
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 import subprocess
 import sys
@@ -140,6 +141,7 @@ def test_a_copy_in_another_process_has_the_ids_of_the_original() -> None:
         input=pickle.dumps(encoders),
         capture_output=True,
         check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},  # of packages not installed
     )
     expected = [each.encode("one [MASK]<|e|> two " * 900).ids.tolist() for each in encoders]
     assert [[*map(int, line.split())] for line in done.stdout.splitlines()] == expected
