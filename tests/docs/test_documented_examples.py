@@ -190,8 +190,9 @@ def test_the_examples_of_a_page_run_in_order(
     # a page may register plugins, and those that are installed here may have the same names
     installed: list[EntryPoint] = []
     wing = wing_of(page)
-    needed = () if wing is None else (*NEEDED.get(f"tokpar-{wing}", ()), f"tokpar-{wing}")
-    for plugin in [ROOT / "plugins" / name for name in needed]:
+    told = re.findall(r"pip install \. \./plugins/([\w-]+)", page.read_text(encoding="utf-8"))
+    needed = () if wing is None else {*NEEDED.get(f"tokpar-{wing}", ()), f"tokpar-{wing}", *told}
+    for plugin in [ROOT / "plugins" / name for name in sorted(needed)]:
         monkeypatch.syspath_prepend(plugin / "src")
         monkeypatch.setenv("PYTHONPATH", str(plugin / "src"), prepend=os.pathsep)
         installed += installed_by((plugin / "pyproject.toml").read_text("utf-8"), tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -26,6 +27,10 @@ assert match_chars("[a||b]", "regex", "b|").tolist() == [True, True]
 def test_the_default_version_of_the_process_changes_nothing() -> None:
     assert regex.fullmatch("[a||b]", "|", regex.VERSION0)
     done = subprocess.run(
-        [sys.executable, "-c", IN_ANOTHER_PROCESS], cwd=ROOT, capture_output=True, text=True
+        [sys.executable, "-c", IN_ANOTHER_PROCESS],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},  # of packages not installed
     )
     assert done.returncode == 0, done.stderr

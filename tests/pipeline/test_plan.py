@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import tokpar
 from tests.support.fakes import WordHash
+from tokpar import pipeline
 from tokpar.errors import EngineError
 from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.interfaces import TokenizerAdapter
@@ -84,7 +85,7 @@ def test_a_splitter_without_a_licence_has_no_whole_text_looked_up() -> None:
     executor = AnswersSome(frozenset({WORDS}))
     plan = plan_with(executor, WordHash())
     assert plan.licence is None
-    batch = tokpar.pipeline.encode_batch([WORDS, "a b"], plan, long=[])
+    batch = pipeline.encode_batch([WORDS, "a b"], plan, long=[])
     assert executor.looked_up == []
     assert [encoding.ids.tolist() for encoding in batch] == [
         plan.tokenizer.encode(text).tolist() for text in (WORDS, "a b")
