@@ -118,7 +118,7 @@ class CacheMachine(RuleBasedStateMachine):
         """The ids of the own call, or None where it fails."""
         try:
             return list(self.tokenizer.encode(text).ids)
-        except BaseException as error:
+        except BaseException as error:  # a panic is no Exception
             if isinstance(error, Exception) or is_panic(error):
                 return None
             raise

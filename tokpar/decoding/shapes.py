@@ -121,10 +121,10 @@ class OwnDecode:
     def finish(self, state: State) -> str:
         try:
             return self.decode(_chain_items(state))
-        except BaseException as error:
+        except BaseException as error:  # a panic of Rust is no Exception
             if isinstance(error, Exception) or is_foreign(error):
                 raise
-            raise EngineError(f"the own decode fails: {error}") from error  # a panic of Rust
+            raise EngineError(f"the own decode fails: {error}") from error
 
 
 Head = FirstToken | ByteRuns | Utf8 | OwnDecode
