@@ -38,7 +38,8 @@ if RELEASE < (1,):
 
 from tokenizers import Padding, Tokenizer, Truncation  # noqa: E402
 
-from tokpar.adapters.hf_v1 import load, rebuild  # noqa: E402
+from tokpar.adapters.hf_v1 import rebuild  # noqa: E402
+from tokpar.adapters.hf_version import load  # noqa: E402
 
 pytestmark = pytest.mark.ids
 PARTS = {name: VOCAB / f"{name}.json" for name in ("bert_part", "deepseek_part", "llama_style")}

@@ -18,7 +18,8 @@ from tokenizers import (
 
 from tests.support.paths import VOCAB
 from tests.support.small_models import byte_level
-from tokpar.adapters.hf_v0 import HuggingFaceTokenizer, load
+from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
+from tokpar.adapters.hf_version import load
 from tokpar.errors import EngineError, OptionError
 from tokpar.spans import postprocess_single
 

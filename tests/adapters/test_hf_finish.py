@@ -12,7 +12,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from tests.conftest import drawn
 from tokpar.adapters.hf_postprocess import postprocess_of
-from tokpar.adapters.hf_v0 import load
+from tokpar.adapters.hf_version import load
 from tokpar.errors import EngineError
 from tokpar.spans import postprocess_single
 from tokpar.types import Rows

@@ -32,7 +32,8 @@ RELEASE = hf_version.installed_release()
 if RELEASE < (1,):
     pytest.skip("needs tokenizers 1.x", allow_module_level=True)
 
-from tokpar.adapters.hf_v1 import HuggingFaceOneTokenizer, load  # noqa: E402
+from tokpar.adapters.hf_v1 import HuggingFaceOneTokenizer  # noqa: E402
+from tokpar.adapters.hf_version import load  # noqa: E402
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from tokpar.adapters.hf_copy import tokenizer_json_of
 from tokpar.adapters.hf_v0 import load
+from tokpar.adapters.settings import Settings
 from tokpar.errors import OptionError
 
 
@@ -13,7 +14,7 @@ def json_of(tokenizer: Any) -> str:
     own = tokenizer.backend_tokenizer
     if own.encode_special_tokens:
         raise OptionError("split_special_tokens has no place in it")
-    adapter = load(own)
+    adapter = load(own, Settings())
     assert adapter is not None
     if adapter.postprocess_refused is not None:
         raise OptionError(adapter.postprocess_refused)

@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tokpar.adapters.settings import DirectoryTokenizer, path_of
+from tokpar.adapters.settings import DirectoryTokenizer, path_of, read_settings
 from tokpar.errors import EngineError, FileFormatError
 
 if TYPE_CHECKING:
@@ -86,8 +86,16 @@ def _adapter(source: object, settings: dict[str, Any]) -> FileAdapter | None:
     if release < OLDEST:
         found = import_module("tokenizers").__version__
         raise EngineError(f"tokpar needs {_WORKING}; {found} is installed: {_INSTALL}")
-    line = "hf_v1" if release >= (1,) else "hf_v0"
-    adapter: FileAdapter | None = import_module(f"tokpar.adapters.{line}").load(source, **settings)
+    is_one, path = release >= (1,), path_of(source, ".txt")
+    if path is None:
+        chosen = read_settings(settings, *([] if is_one else ["engine_check"]))
+    else:
+        from tokpar.files.bert import bert_config  # other files do without it
+
+        chosen = read_settings(settings, "lowercase")
+        source = bert_config(path, settings.get("lowercase", True))
+    line = import_module(f"tokpar.adapters.{'hf_v1' if is_one else 'hf_v0'}")
+    adapter: FileAdapter | None = line.load(source, chosen)
     return adapter
 
 

@@ -21,7 +21,7 @@ from tokpar import kernel_modules
 from tokpar.adapter_parts import EngineTraits, Origin, TrustParts
 from tokpar.adapters.cached_rows import CachedAdapter
 from tokpar.adapters.fingerprint import fingerprint_of
-from tokpar.adapters.settings import TEKKEN, check_names, is_panic, path_of, take_engine_check
+from tokpar.adapters.settings import TEKKEN, check_names, is_always, is_panic, path_of
 from tokpar.adapters.tekken import read_tekken
 from tokpar.adapters.tiktoken_call import call_parts_of
 from tokpar.adapters.tiktoken_encodings import (
@@ -85,7 +85,7 @@ def load(
         source = read_tekken(tekken)
     if disallowed_special is None:
         disallowed_special = "all" if tekken is None else ()
-    always = take_engine_check({"engine_check": engine_check})
+    always = is_always(engine_check)
     given = allowed_special, disallowed_special
     why = own_encode(source)
     if why is not None:

@@ -15,7 +15,7 @@ from tokenizers import Tokenizer, normalizers, pre_tokenizers
 from tests.conftest import needs_below_one
 from tests.support.model_worlds import BERT, Config, added, forged, proved, word_config
 from tests.support.paths import VOCAB
-from tokpar.adapters.hf_v0 import load
+from tokpar.adapters.hf_version import load
 from tokpar.certificate.frozen_tables import load_tables
 from tokpar.certificate.model import word_ids
 from tokpar.certificate.model.bert_characters import (
