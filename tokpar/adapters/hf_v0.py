@@ -76,7 +76,7 @@ SPECIAL_TOKENS = tuple(
 def load(source: object, settings: Settings) -> HuggingFaceTokenizer | None:
     """Returns an adapter for releases below 1.0, see `hf_version.load`."""
     caller = caller_of(source)
-    return None if caller is None else _adapter_for(caller, settings)
+    return None if caller is None else adapter_of(caller, settings)
 
 
 _snapshots: WeakKeyDictionary[Any, dict[Hashable, HuggingFaceTokenizer]] = WeakKeyDictionary()
@@ -105,7 +105,7 @@ def _snapshots_of(own: object) -> dict[Hashable, HuggingFaceTokenizer]:
     return known
 
 
-def _adapter_for(caller: Caller, settings: Settings) -> HuggingFaceTokenizer:
+def adapter_of(caller: Caller, settings: Settings) -> HuggingFaceTokenizer:
     """Returns a snapshot of the caller's tokenizer: the kept one, if nothing was changed since."""
     if caller.is_fixed:
         return _live_or_copied(HuggingFaceTokenizer(caller, settings), caller)
@@ -131,7 +131,7 @@ def from_json(config: str, encode_special_tokens: bool, settings: Settings) -> H
     `same_as`."""
     own = same_as(config)
     own.encode_special_tokens = encode_special_tokens
-    return _adapter_for(Caller(own, is_fixed=True), settings)
+    return adapter_of(Caller(own, is_fixed=True), settings)
 
 
 class HuggingFaceTokenizer(PostProcessingAdapter):

@@ -279,15 +279,17 @@ def _is_cut(stages: Sequence[NormalizerStage], place: _Place) -> bool:
 
 
 _KEEP_SPACES = frozenset({"Punctuation", "Digits"})
-_PIECEWISE = frozenset(
+PRE_TOKENIZERS = frozenset(
     {"BertPreTokenizer", "ByteLevel", "CharDelimiterSplit", "Digits", "FixedLength", "Metaspace"}
     | {"Punctuation", "Split", "UnicodeScripts", "Whitespace", "WhitespaceSplit"}
 )
+"""All pre-tokenizers of Hugging Face. The engine calls each for one piece at a time. Only
+Metaspace with "first" depends on the position of the piece in the text."""
 
 
 def _require_piecewise(stages: Sequence[NormalizerStage]) -> None:
     for stage in stages:
-        if stage.kind not in _PIECEWISE:
+        if stage.kind not in PRE_TOKENIZERS:
             raise _UnprovedError(f"the pre-tokenizer {stage.kind}")
         if _moves(stage):
             raise _UnprovedError('the pre-tokenizer Metaspace "first" behind another stage')
