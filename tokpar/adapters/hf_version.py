@@ -86,7 +86,8 @@ def _adapter(source: object, settings: dict[str, Any]) -> FileAdapter | None:
     if release < OLDEST:
         found = import_module("tokenizers").__version__
         raise EngineError(f"tokpar needs {_WORKING}; {found} is installed: {_INSTALL}")
-    is_one, path = release >= (1,), path_of(source, ".txt")
+    is_one = release >= (1,)
+    path = None if isinstance(source, DirectoryTokenizer) else path_of(source, ".txt")
     if path is None:
         chosen = read_settings(settings, *([] if is_one else ["engine_check"]))
     else:
