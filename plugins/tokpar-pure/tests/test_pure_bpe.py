@@ -13,6 +13,7 @@ import tiktoken
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
+from tokpar_pure.added_tokens import AddedTokens
 from tokpar_pure.formats import rank_vocabulary, read_tokenizer_json
 from tokpar_pure.patterns import Engine, compile_pattern, flatten_sets
 from tokpar_pure.pretokenize import PreTokenizer
@@ -21,7 +22,6 @@ from tests.support.plain_bpe import (
     ByteBPE,
 )
 from tokpar.errors import FileFormatError
-from tokpar.files.added_token_search import AddedTokens
 from tokpar.files.formats import read_ranks
 from tokpar.files.vocabulary import Vocabulary, byte_alphabet
 from tokpar.patterns.charclass_members import match_chars
