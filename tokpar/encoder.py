@@ -502,10 +502,9 @@ class Encoder:
     ) -> DecodeStreams:
         """Returns many streams that share one table, for a server. `starts`: they also say where
         the text of each id begins (`DecodeStreams.starts`). Raises: see `decode_stream`."""
-        from tokpar.decoding.streams import DecodeStreams, PlacedStreams
+        from tokpar.decoding.streams import DecodeStreams
 
-        kind = PlacedStreams if starts else DecodeStreams
-        return kind(self._decode_table(skip_special_tokens))
+        return DecodeStreams(self._decode_table(skip_special_tokens), starts)
 
     def _decode_table(self, skip_special_tokens: bool) -> DecodeTable:
         from tokpar.decoding.tables import DecodeTables

@@ -74,18 +74,6 @@ def test_encode_prints_the_ids_of_a_file_with_its_newlines_as_they_are(
     assert outcome.out.count("\n") == 1
 
 
-def test_encode_says_on_stderr_how_it_went(run: Run, long_file: Path) -> None:
-    err = run("encode", long_file, "--chunk-chars", 4000, "--executor", "native").err
-    assert err.startswith(f"{long_file}: ")
-    for part in (
-        f"{len(LONG):,} code points",
-        "ids/s",
-        "cut at 5 places (5 PAIR; 6 chunks)",
-        "lossless",
-    ):
-        assert part in err
-
-
 @pytest.mark.parametrize("arguments", [(), ("-",)])
 def test_standard_input_is_the_default_text(run: Run, arguments: tuple[str, ...]) -> None:
     outcome = run("encode", *arguments, stdin="one\r\ntwo é".encode())
@@ -163,12 +151,6 @@ def test_check_confirms_a_certificate(run: Run, long_file: Path, certificate: Pa
     got = run("check", long_file, "--certificate", certificate, "--json").json
     assert (got["ok"], got["level"], got["findings"]) == (True, "ids", [])
     assert got["seams"] > 5
-
-
-def test_check_without_a_certificate_encodes_and_checks_the_ids(run: Run, long_file: Path) -> None:
-    got = run("check", long_file, "--chunk-chars", 3000, "--json").json
-    assert (got["ok"], got["level"]) == (True, "ids")
-    assert got["seams"] > 3
 
 
 def test_check_of_an_untrusted_text_needs_the_option(run: Run, tmp_path: Path) -> None:

@@ -87,12 +87,13 @@ class DecodeStreams:
     `push` begins in all texts of its stream together, code points; empty unless `decode_streams`
     was asked for them. The text of an id that is still held begins there, too."""
 
-    def __init__(self, table: DecodeTable) -> None:
+    def __init__(self, table: DecodeTable, has_starts: bool = False) -> None:
         self.starts: list[int] = []
         self._table = table
         self._rows: list[Row] = []
         self._held_prompts: dict[int, str] = {}
         self._free: list[int] = []
+        self._sizes: dict[int, int] | None = {} if has_starts else None
 
     def __len__(self) -> int:
         """The number of open streams."""
@@ -128,28 +129,22 @@ class DecodeStreams:
             raise self._unknown(numbers) from None
         if numbers and min(numbers) < 0:
             raise self._unknown(numbers)
-        if len(set(numbers)) < len(numbers):
-            texts = self._push_in_turn(numbers, given, rows_before)
-        else:
-            made = [*map(operator.getitem, rows_before, given)]  # raises before anything is changed
-            for number, (_, row) in zip(numbers, made, strict=True):
-                rows[number] = row
-            texts = [text for text, _ in made]
-        return self._after_prompts(numbers, texts) if self._held_prompts else texts
-
-    def _push_in_turn(
-        self, numbers: Sequence[int], ids: Sequence[int], rows_before: Sequence[Row]
-    ) -> list[str]:
-        """`push` of several ids to one stream. `rows_before`: the rows of `numbers` until now."""
-        rows, texts = self._rows, []
+        texts = []
         try:
-            for number, id_ in zip(numbers, ids, strict=True):
+            for number, id_ in zip(numbers, given, strict=True):
                 text, rows[number] = rows[number][id_]
                 texts.append(text)
         except BaseException:
             for number, row in zip(numbers, rows_before, strict=True):
                 rows[number] = row
             raise
+        if self._held_prompts:
+            texts = self._after_prompts(numbers, texts)
+        if self._sizes is not None:
+            self.starts = []
+            for number, text in zip(numbers, texts, strict=True):
+                self.starts.append(self._sizes.get(number, 0))
+                self._sizes[number] = self.starts[-1] + len(text)
         return texts
 
     def finish(self, stream: int) -> str:
@@ -159,6 +154,8 @@ class DecodeStreams:
         rest = self._table.finish(self._rows[stream])
         self._rows[stream] = self._table.finished_row
         self._free.append(stream)
+        if self._sizes is not None:
+            self._sizes.pop(stream, None)
         known = self._held_prompts.pop(stream, "")
         return rest[common_start(known, rest) :]
 
@@ -179,28 +176,6 @@ class DecodeStreams:
                 else:
                     del self._held_prompts[number]
         return texts
-
-
-class PlacedStreams(DecodeStreams):
-    """`DecodeStreams` that count the text of each stream."""
-
-    def __init__(self, table: DecodeTable) -> None:
-        super().__init__(table)
-        self._sizes: dict[int, int] = {}
-
-    def push(self, streams: Ids, ids: Ids) -> list[str]:
-        numbers = whole_numbers(streams)
-        texts, starts = super().push(numbers, ids), []
-        for number, text in zip(numbers, texts, strict=True):
-            starts.append(self._sizes.get(number, 0))
-            self._sizes[number] = starts[-1] + len(text)
-        self.starts = starts
-        return texts
-
-    def finish(self, stream: int) -> str:
-        rest = super().finish(stream)
-        self._sizes.pop(stream, None)
-        return rest
 
 
 def after_prompt(prompt_text: str, text: str) -> tuple[str, str]:
