@@ -163,7 +163,7 @@ def test_a_control_token_before_text_that_makes_it_a_longer_one_is_the_templates
 @pytest.mark.parametrize("step", ["{{ range(10 ** 5)|random }}", "{{ strftime_now('%f') }}"])
 def test_a_step_that_gives_another_text_each_time_is_named(step: str) -> None:
     template = f"<|im_start|>\n{{{{ messages[0].content }}}}\n{step * 4}"
-    with pytest.raises(OptionError, match=r"cannot tell .*: at 15 it gives '.*' and a moment"):
+    with pytest.raises(OptionError, match=r"cannot tell .*: at \d+ it gives '.*' and a moment"):
         rendered(template, [{"role": "user", "content": "q"}])
 
 
