@@ -11,7 +11,7 @@ vocabulary differ in the pairs that may merge, and in the priority:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import pairwise
 
 from tokpar_pure.merging import Memo, Span, cover_characters, merge_text
@@ -42,5 +42,3 @@ class RankBPE:
     def _starts(self, data: bytes) -> list[int]:
         """Returns the byte offsets at which tokens begin, and the length of `data`."""
         return [0, len(data)] if data in self._ranks else merge_text(data, self._ranks)
-
-
