@@ -77,6 +77,7 @@ def test_a_call_gives_what_the_original_gives(
             ("left", texts, {"return_tensors": "np", "add_special_tokens": False, **EVERYTHING})
             for texts in ([""], ["", "a"])
         ),
+        ("left", ["a b", "c"], {"padding": True, "pad_to_multiple_of": 7, **EVERYTHING}),
         ("roberta", " a b", {"max_length": 4, **EVERYTHING}),
         ("left", " a  b c", {"max_length": 4, "truncation": True}),
         *(
