@@ -325,7 +325,6 @@ def test_level_model_without_its_package_names_the_line_that_installs_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     tokenizer, text, encoding = cl100k_case()
-    monkeypatch.delitem(sys.modules, "tokpar_model.model_proof", raising=False)
     monkeypatch.setitem(sys.modules, "tokpar_model", None)  # type: ignore[arg-type]
     with pytest.raises(OptionError, match=r"tokpar-model: pip install \./plugins/tokpar-model, in"):
         check(encoding, text, tokenizer, level="model")

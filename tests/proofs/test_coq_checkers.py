@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
-from tokpar_model.model_proof import model_findings
+from tokpar_model import model_findings
 
 import tokpar
 from tests.recipes.coq_tables import coq_tree, decided_tables

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from tokenizers import Tokenizer, models
-from tokpar_model.model_proof import file_findings
+from tokpar_model import file_findings
 from tokpar_model.word_file import WordTokenizer, word_tokenizer_of_json
 
 from tests.conftest import needs_below_one

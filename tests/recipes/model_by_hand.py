@@ -14,7 +14,7 @@ from collections import Counter
 from typing import Any
 
 from tokenizers import Tokenizer
-from tokpar_model.model_proof import file_findings
+from tokpar_model import file_findings
 
 from tests.support.model_worlds import drawn_config, drawn_text, forged, proved, spelled
 

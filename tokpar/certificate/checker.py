@@ -129,7 +129,7 @@ def check(
 
 def _model_level() -> Callable[[TokenizerAdapter, str, IdArray], ModelProof]:
     try:
-        from tokpar_model.model_proof import model_findings  # a package of its own
+        from tokpar_model import model_findings  # a package of its own
     except ModuleNotFoundError as error:
         if error.name != "tokpar_model":
             raise

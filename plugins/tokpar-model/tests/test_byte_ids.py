@@ -14,7 +14,7 @@ import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
-from tokpar_model.model_proof import model_findings
+from tokpar_model import model_findings
 from tokpar_pure.adapter import load as load_pure
 
 from tests.conftest import needs_below_one

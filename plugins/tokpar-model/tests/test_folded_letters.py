@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import tiktoken
-from tokpar_model.model_proof import model_findings
+from tokpar_model import model_findings
 
 import tokpar
 

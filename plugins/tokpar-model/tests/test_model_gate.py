@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 import tiktoken
 from tokenizers import Tokenizer
-from tokpar_model import byte_ids, laid_text
-from tokpar_model.model_proof import model_findings
+from tokpar_model import byte_ids, laid_text, model_findings
 
 from tests.conftest import needs_below_one
 from tests.support.model_worlds import (

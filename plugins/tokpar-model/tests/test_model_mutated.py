@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
-from tokpar_model.model_proof import file_findings
+from tokpar_model import file_findings
 
 from tests.conftest import needs_below_one
 from tests.recipes.model_by_hand import mutated_world

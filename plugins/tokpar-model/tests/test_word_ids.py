@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, normalizers, pre_tokenizers
-from tokpar_model import word_ids
+from tokpar_model import model_findings, word_ids
 from tokpar_model.bert_characters import (
     SINGLE,
     SPACE,
@@ -20,7 +20,6 @@ from tokpar_model.bert_characters import (
     bert_kind,
     normalized_kind,
 )
-from tokpar_model.model_proof import model_findings
 
 from tests.conftest import needs_below_one
 from tests.support.model_worlds import BERT, Config, added, forged, proved, word_config
