@@ -8,11 +8,12 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import regex
-from tokpar_pure.bpe import ScoreBPE
+from tokpar_pure.merging import merge_text
 from tokpar_pure.pairs import PairBPE, PairSettings
 from tokpar_pure.patterns import divide, spans
 
@@ -152,11 +153,8 @@ def test_merging_in_coq_is_merging_by_rank_or_score(compiled: tuple[Path, str]) 
         strings = list(dict.fromkeys(drawn(random_, 2, 4) for _ in range(random_.randint(3, 14))))
         text = drawn(random_, 0, 16)
         order = [random_.randint(0, 4) for _ in strings]
-        pieces = {
-            s: (i + 3, -float(n)) for i, (s, n) in enumerate(zip(strings, order, strict=True))
-        }
-        letters = {letter: (i, -9.0) for i, letter in enumerate(ATOMS)}
-        by_score = [text[i:j] for _, i, j in ScoreBPE(letters | pieces, unk_id=99).spans(text)]
+        places = merge_text(text, dict(zip(strings, order, strict=True)))
+        by_score = [text[i:j] for i, j in pairwise(places)]
         ranks = {s.encode(): i for i, s in enumerate([*ATOMS, *strings])}
         atoms, rule = [ranks[c.encode()] for c in text], rank_rule(ranks)
         by_rank = [[*ATOMS, *strings][id_] for id_ in merge_by_scanning(atoms, rule)]
