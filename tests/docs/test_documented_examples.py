@@ -158,8 +158,6 @@ def run_console(block: Block, page: Path) -> None:
             code = main(arguments)
         got = stdout.getvalue() + (f"exit code {code}\n" if fails else "")
         assert bool(code) == bool(fails), f"{page.name}: {command} ended with {code}"
-        if arguments[-1:] == ["--help"]:  # tests/docs/test_commands_page.py compares it
-            continue
         if arguments[0] in MEASURING:
             expected, got = without_figures(expected), without_figures(got)
         assert checker.check_output(expected, got, doctest.ELLIPSIS), (
