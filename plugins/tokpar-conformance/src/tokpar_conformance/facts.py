@@ -8,9 +8,9 @@ from itertools import chain, product
 
 import numpy as np
 
-from tokpar.arrays import IdArray, SpanArray
+from tokpar.arrays import SPACES, IdArray, SpanArray
 from tokpar.cuts.finder import finder_for
-from tokpar.files.char_classes import single, white
+from tokpar.files.char_classes import single
 from tokpar.interfaces import (
     Decodes,
     HasFacts,
@@ -204,9 +204,9 @@ def _divide(text: str, tokens: Mapping[str, AddedToken]) -> list[str | int]:
         if token.single_word and (word(text[start - 1 : start]) or word(text[stop : stop + 1])):
             continue
         if token.lstrip:
-            start = end + len(text[end:start].rstrip(white()))
+            start = end + len(text[end:start].rstrip(SPACES))
         if token.rstrip:
-            stop = len(text) - len(text[stop:].lstrip(white()))
+            stop = len(text) - len(text[stop:].lstrip(SPACES))
         if start > stop:  # the engine panics, too
             raise SetAsideError
         found += [text[end:start], *([token.id] if start < stop else [])]

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.certificate.check_context import RefusedError, require
-from tokpar.certificate.model.class_members import Partition, partition
 from tokpar.certificate.pattern_machine import State, plain, read_tree, step
 from tokpar.regexes.pattern_parser import PatternReader, RefusedProofError, require_kept
+from tokpar_model.class_members import Partition, partition
 
 HIT, DEAD, AGAIN = 1, 2, 4
 _BLOCK = 1 << 20
@@ -61,7 +61,7 @@ def machine_of(pattern: str, engine: str) -> PretokenMachine:
     """Returns the machine of a pattern as `engine` reads it. Refused outside the gate."""
     try:
         reader = PatternReader(pattern, engine)
-        if engine == "oniguruma" and reader.has_stacked:  # counted groups there (0'.8)
+        if engine == "oniguruma" and reader.has_stacked:  # counted groups there (theorem 32)
             raise RefusedProofError("}+ or }? of Oniguruma")
         symbols = partition(tuple(reader.sources))
         spelled = reader.tree(symbols.classes.__getitem__, symbols.size)
