@@ -1,7 +1,7 @@
 """A str that knows, for each of its characters, whether a chat template wrote it.
 
 Methods of str that a template calls keep the marks; the result of any other method or function is
-a plain str, of which no character is marked. So a step that is not followed loses marks and never
+a plain str without marks. So a step that is not followed loses marks and never
 makes one."""
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class MarkedText(str):
 
     @classmethod
     def of_template(cls, text: str) -> Self:
-        """Text of which the template wrote every character."""
+        """Text whose every character the template wrote."""
         return cls(text, b"\1" * len(text))
 
     def _slice(self, start: int, length: int) -> MarkedText:
@@ -57,7 +57,7 @@ class MarkedText(str):
     ) -> MarkedText:
         """`new_text`, which a formatting method made of this text. Marks are kept if this text is
         the template's and every field is plain: a match of `fields`, its group the field's name,
-        or None for an escape, of which the first character is written."""
+        or None for an escape, whose first character is written."""
         if not all(self._marks):
             return MarkedText(new_text)  # the text decides where values go
         parts: list[str] = []
