@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
+from tokpar_model import model_findings
 
 import tokpar
 from tests.recipes.coq_tables import coq_tree, decided_tables
@@ -23,7 +24,6 @@ from tests.support.certified import encoding_of, oniguruma_patterns
 from tests.support.coq_runs import computed
 from tests.support.windows_drawn import ATOMS, decided
 from tokpar.certificate.checker import check
-from tokpar.certificate.model.model_proof import model_findings
 from tokpar.certificate.pattern_machine import PairChecker
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.patterns.decided_pattern import stage_proof
