@@ -16,7 +16,7 @@ import numpy as np
 
 from tokpar.adapters.cached_rows import CachedAdapter
 from tokpar.adapters.settings import Settings
-from tokpar.arrays import LONG_ROW, IdArray, IntArray, copy_rows, has_surrogate, offsets_of
+from tokpar.arrays import IdArray, IntArray, copy_rows, has_surrogate, offsets_of
 from tokpar.concatenation import concatenate
 from tokpar.errors import FileFormatError
 from tokpar.facts.hf_vocabulary import bytes_of_token
@@ -117,8 +117,8 @@ class PostProcess:
             raise NativeRefusesError
         if len(rows) == 1:
             return Rows.of([self._row(rows.ids)])
-        if self.truncation is None and self.padding is None:
-            return self._insert_special_tokens(rows) if self._inserts else rows
+        if self.truncation is None and self.padding is None and not self._inserts:
+            return rows
         lengths = np.diff(rows.offsets)
         kept = lengths if self.truncation is None else self.truncation.kept_lengths(lengths)
         from_end = self.truncation is not None and self.truncation.direction == "left"
@@ -153,21 +153,6 @@ class PostProcess:
             filling = np.full(missing, self.padding.pad_id, dtype=np.uint32)
             parts.insert(0 if self.padding.direction == "left" else 3, filling)
         return concatenate(parts)
-
-    def _insert_special_tokens(self, rows: Rows) -> Rows:
-        offsets = rows.offsets + self._inserts * np.arange(len(rows) + 1)
-        final = np.empty(int(offsets[-1]), dtype=np.uint32)
-        own = np.ones(len(final), dtype=np.bool_)
-        places = [(offsets[:-1] + k, id_) for k, id_ in enumerate(self.prefix.tolist())]
-        places += [(offsets[1:] - k, id_) for k, id_ in enumerate(self.suffix.tolist()[::-1], 1)]
-        for place, id_ in places:
-            final[place], own[place] = id_, False
-        if len(rows) * LONG_ROW > len(final):
-            final[own] = rows.ids
-        else:
-            start = offsets[:-1] + len(self.prefix)
-            copy_rows(rows.ids, rows.offsets[:-1], np.diff(rows.offsets), final, start)
-        return Rows(final, offsets)
 
     @property
     def _inserts(self) -> int:

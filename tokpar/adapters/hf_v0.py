@@ -48,6 +48,7 @@ from tokpar.adapters.settings import (
     Settings,
     call_engine,
     is_panic,
+    unless_custom,
 )
 from tokpar.arrays import IdArray, IntArray, SpanArray, byte_starts, offsets_of
 from tokpar.errors import ChangedError, OptionError
@@ -206,11 +207,8 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         It is equal in all processes. None for components written in Python."""
         self._require_unchanged()
         own, model = self._whole, self._whole.model
-        try:
-            written = own.to_str()
-        except Exception as error:  # the library has no exception type for this
-            if "ustom" not in str(error):
-                raise
+        written = unless_custom(own.to_str)
+        if written is None:
             return None
         size, tokens = own.get_vocab_size(with_added_tokens=False), None
         if len(json.loads(written)["model"]["vocab"]) < size:  # a written model has each id once

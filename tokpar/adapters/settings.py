@@ -129,6 +129,16 @@ def is_panic(error: BaseException) -> bool:
     return type(error).__name__ == "PanicException"
 
 
+def unless_custom(write: Callable[[], _T]) -> _T | None:
+    """Returns what `write` returns of components; None if one of them is written in Python."""
+    try:
+        return write()
+    except Exception as error:  # the library has no exception type for this
+        if "ustom" not in str(error):
+            raise
+        return None
+
+
 PANICS = {
     "no entry found for key": "the template of the post-processor names a special token that its "
     "special_tokens leave out",
