@@ -3,12 +3,11 @@ for 1.x."""
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tokpar.adapters.settings import DirectoryTokenizer, path_of, read_settings
@@ -43,9 +42,13 @@ def load(source: object, **settings: Any) -> FileAdapter | None:
         try:
             return _adapter(source, settings)
         except FileFormatError as error:
-            from tokpar.files.format_upgrade import VERSION  # only an error needs it
+            from tokpar.files.format_upgrade import VERSION  # only an error needs them
+            from tokpar.files.formats import read_object
 
-            if installed_release() < (1,) and path.suffix == ".json" and _version(path) == VERSION:
+            version = None
+            with suppress(FileFormatError):
+                version = read_object(path).get("version")
+            if installed_release() < (1,) and version == VERSION:
                 raise FileFormatError(
                     f"{path} has format {VERSION}, which tokenizers reads from 1.0 on: "
                     f"{_INSTALL_ONE}; or load it with engine='pure'"
@@ -98,12 +101,3 @@ def _adapter(source: object, settings: dict[str, Any]) -> FileAdapter | None:
     line = import_module(f"tokpar.adapters.{'hf_v1' if is_one else 'hf_v0'}")
     adapter: FileAdapter | None = line.load(source, chosen)
     return adapter
-
-
-def _version(path: Path) -> object:
-    """Returns the format version of a ``tokenizer.json``, or None for another file."""
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        return None
-    return config.get("version") if isinstance(config, dict) else None
