@@ -307,9 +307,6 @@ def assert_kept_makes_the_result(traced: Any) -> None:
     assert kept == traced.encoding.ids.tolist()
 
 
-rows = st.lists(st.tuples(st.integers(1, 3), st.integers(0, 2)), max_size=12)
-
-
 # words
 
 
