@@ -81,9 +81,8 @@ def main() -> None:
     needed = (max(MESSAGES) + TURNS) * SIZE
     if len(text) < needed:
         sys.exit(f"{arguments.texts}: {needed:,} characters are needed, got {len(text):,}")
-    print(
-        "| model | messages | transformers, ms | as_hf, first | as_hf, next |\n|---|---|---|---|---|"
-    )
+    print("| model | messages | transformers, ms | as_hf, first | as_hf, next |")
+    print("|---" * 5 + "|")
     for folder in arguments.model:
         report(folder, text)
 
