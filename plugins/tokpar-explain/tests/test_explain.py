@@ -70,7 +70,7 @@ def test_the_rows_of_one_seam_are_those_of_the_two_chunks() -> None:
     assert all(token.start >= seam.position for token in seam.right_row.tokens if token.kept)
     kept = [token.id for token in (*seam.left_row.tokens, *seam.right_row.tokens) if token.kept]
     assert kept == [token.id for token in seam.joined_row.tokens][: len(kept)]
-    assert "".join(stretch.text for stretch in seam.before + seam.after) == show_text(
+    assert "".join(part.text for part in seam.before + seam.after) == show_text(
         PROSE[seam.position - 12 : seam.position + 12]
     )
 
