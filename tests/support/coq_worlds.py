@@ -22,7 +22,7 @@ from tests.support.windows_brute import ask, asked
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
 from tokpar.patterns.shipped_patterns import GPT2
 from tokpar.patterns.splits import SplitStage, machines_of, tree_of
-from tokpar.pure.classes import single
+from tokpar.files.char_classes import single
 
 LETTERS = "aaabbA1. '\n\u00e9\u4e2d_"
 MARK = "\u2581"
