@@ -1,4 +1,4 @@
-"""The corrections to the theory (proofs/README.md), each with the input that forced it."""
+"""Texts that refuted earlier conditions of the theorems, each condition with its text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tokpar.interfaces import facts_of
 pytestmark = pytest.mark.ids
 
 
-# 0'.1 Unicode classes are the engine's, never Python's.
+# Unicode classes are the engine's, never Python's.
 
 
 @pytest.mark.parametrize(("text", "p"), [("1\U000125c4111", 3), ("\U00016139" + "1111", 4)])
@@ -100,7 +100,7 @@ def test_word_characters_of_single_word_are_the_engines(word: str) -> None:
     assert_lossless(tokenizer, f"x ab{word}")
 
 
-# 0'.2 BERT's pairs need handle_chinese_chars and clean_text.
+# BERT's pairs need handle_chinese_chars and clean_text.
 
 
 @pytest.mark.parametrize("switch", ["handle_chinese_chars", "clean_text"])
@@ -116,7 +116,7 @@ def test_cjk_does_not_separate_without_handle_chinese_chars() -> None:
     assert wrong_in_fact(bert(handle_chinese_chars=False), "中文", 1)
 
 
-# 0'.3 The absorb rule and added tokens.
+# The absorb rule and added tokens.
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_absorbing_where_an_added_token_may_strip_is_refused(
     assert_lossless(tokenizer, f"the quick {text} brown fox")
 
 
-# 0'.4 Segments bind every rule.
+# Segments bind every rule.
 
 
 def test_a_digit_run_starts_anew_behind_an_added_digit() -> None:
@@ -162,7 +162,7 @@ def test_a_digit_run_starts_anew_behind_an_added_digit() -> None:
     assert_lossless(tokenizer, "123456 234567 1111")
 
 
-# 0'.5 Tokens with normalized=true are matched in the normalized text.
+# Tokens with normalized=true are matched in the normalized text.
 
 
 def test_a_normalized_token_appears_only_after_composition() -> None:
@@ -270,7 +270,7 @@ def test_tokens_of_spaces_do_not_keep_chinese_from_being_cut() -> None:
     assert_lossless(tokenizer, text, sizes=(1, 8))
 
 
-# 0'.6 Each stage of a sequence is judged at its own input.
+# Each stage of a sequence is judged at its own input.
 
 
 def test_a_replacement_is_looked_for_after_lowercasing() -> None:
@@ -284,7 +284,7 @@ def test_a_replacement_is_looked_for_after_lowercasing() -> None:
     assert_lossless(tokenizer, "A B AB a b c")
 
 
-# 0'.7 Gates of the model.
+# Gates of the model.
 
 
 def test_a_model_that_drops_characters_is_not_located_by_lengths() -> None:
@@ -318,7 +318,7 @@ def test_incomplete_byte_fallback_is_serial() -> None:
     assert facts_of(tokpar.load(tokenizer)).unprovable
 
 
-# 0'.8 The pattern is recognised together with the engine that runs it.
+# The pattern is recognised together with the engine that runs it.
 
 
 def test_a_possessive_repeat_means_something_else_to_oniguruma() -> None:
@@ -340,7 +340,7 @@ def test_tiktokens_own_pattern_in_a_tokenizer_json_is_not_taken_for_tiktokens() 
         assert_lossless(tokenizer, text)
 
 
-# 0'.9 Edges.
+# Edges.
 
 
 def test_a_panic_of_the_serial_call_is_a_typed_error() -> None:
@@ -350,7 +350,7 @@ def test_a_panic_of_the_serial_call_is_a_typed_error() -> None:
         tokpar.encode("a  ", tokenizer)
 
 
-# 0'.10 Lone surrogates: serial, same outcome as the engine's own call.
+# Lone surrogates: serial, same outcome as the engine's own call.
 
 
 def test_a_lone_surrogate_is_encoded_serially_as_tiktoken_does() -> None:
@@ -367,7 +367,7 @@ def test_a_lone_surrogate_fails_as_the_engine_fails() -> None:
         tokpar.encode("a \ud800 b", tokenizer, strategy="cut", chunk_chars=1)
 
 
-# 0'.11 Consecutive cuts.
+# Consecutive cuts.
 
 
 def test_consecutive_cuts_of_one_character_contexts_need_no_spacing() -> None:

@@ -1,110 +1,80 @@
-"""The table of proofs/README.md says what Coq checks: pages, Coq files and rules agree."""
+"""The index in proofs/README.md says what Coq checks: pages, Coq files and rules agree."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-
-import pytest
+from typing import NamedTuple
 
 from tests.recipes.coq_tables import decided_tables
 from tests.support.paths import ROOT
+from tokpar.types import Rule
 
 PROOFS = ROOT / "proofs"
-INDEX = PROOFS / "README.md"
-GUIDE = PROOFS / "coq" / "README.md"
-PAPER_ONLY = "paper only"
-NAMES = re.compile(r"`([\w']+)`")
-NUMBER = r"\d+(?:\.\d+)?'?"
+INDEX = (PROOFS / "README.md").read_text(encoding="utf-8")
+GUIDE = (PROOFS / "coq" / "README.md").read_text(encoding="utf-8")
+NUMBER = r"\d+(?:\.\d+)?"
 
 
-@dataclass(frozen=True)
-class Row:
-    """One theorem: its page, the cell about Coq, what rests on it, whose ids depend on it."""
+class Row(NamedTuple):
+    """One theorem: its names, its page, its claim, what Coq proves, what rests on it."""
 
     title: str
     page: str
+    says: str
     coq: str
-    rests: str
-    tokenizers: str
-
-    @property
-    def statements(self) -> set[str]:
-        return set(NAMES.findall(self.coq))
-
-    @property
-    def rules(self) -> set[str]:
-        return set(re.findall(r"\bK\d+\b", self.rests))
+    used_by: str
 
 
 def section(title: str) -> str:
-    text = INDEX.read_text(encoding="utf-8")
-    return text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+    return INDEX.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
 
 
-def table() -> list[Row]:
-    rows = re.findall(
+ROWS = [
+    Row(*row)
+    for row in re.findall(
         r"^\| \[([^\]]+)\]\(([\w.-]+)\) \| (.+?) \| (.+?) \| (.+?) \|$",
         section("What Coq checks, and what rests on it"),
         re.MULTILINE,
     )
-    return [Row(*row) for row in rows]
+]
 
 
-ROWS = table()
-
-
-def indexed_pages() -> list[str]:
-    """The pages of the first table of the index, in its order."""
-    first = INDEX.read_text(encoding="utf-8").partition("\n## ")[0]
-    return re.findall(r"^\| \[[^\]]+\]\(([\w.-]+\.md)\) \|", first, re.MULTILINE)
-
-
-def coq_statements() -> dict[str, set[str]]:
-    """Page -> the names of its statements in the guide of the Coq files."""
-    found: dict[str, set[str]] = {}
-    for line in GUIDE.read_text(encoding="utf-8").partition("## Statements")[2].splitlines():
-        if page := re.match(r"\| \[[^\]]+\]\(\.\./([\w.-]+)\)", line):
-            found.setdefault(page[1], set()).update(NAMES.findall(line))
-    return found
+def pages_in_coq() -> set[str]:
+    """The pages whose statements the guide of the Coq files lists; test_coq.py shows that they are
+    theorems of these files, closed, and that each page names its own."""
+    table = GUIDE.partition("## Statements")[2].partition("\n## ")[0]
+    return set(re.findall(r"^\| \[[^\]]+\]\(\.\./([\w.-]+)\)", table, re.MULTILINE))
 
 
 def rules_of_pages() -> dict[str, set[str]]:
     """Page -> the rules of seams that name its theorem."""
     found: dict[str, set[str]] = {}
-    for rule, cell in re.findall(r"^\| (K\d+): .*? \| (.+?) \|", section("Kinds of seams"), re.M):
+    rules = "|".join(Rule)
+    for rule, cell in re.findall(rf"^\| ({rules}) \| (.+?) \|", section("Kinds of seams"), re.M):
         for number in re.findall(NUMBER, cell):
-            found.setdefault(f"theorem-{number.rstrip(chr(39))}.md", set()).add(rule)
+            found.setdefault(f"theorem-{number}.md", set()).add(rule)
     return found
 
 
-def test_there_is_one_row_for_each_page() -> None:
-    assert [row.page for row in ROWS] == indexed_pages()
-    assert [row.page for row in ROWS if not (PROOFS / row.page).is_file()] == []
-    unnamed = {page.name for page in PROOFS.glob("theorem-*.md")} - {row.page for row in ROWS}
-    assert not unnamed, "a theorem has no row in proofs/README.md, What Coq checks"
+def test_each_page_has_one_row() -> None:
+    pages = [row.page for row in ROWS]
+    assert len(pages) == len(set(pages))
+    assert {page.name for page in PROOFS.glob("theorem-*.md")} <= set(pages)
+    assert [page for page in pages if not (PROOFS / page).is_file()] == []
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.title)
-def test_a_row_names_the_statements_of_its_page_or_says_paper_only(row: Row) -> None:
-    """test_coq.py shows that each of these is a theorem of the Coq files, closed."""
-    expected = coq_statements().get(row.page, set())
-    assert row.statements == expected
-    assert (row.coq == PAPER_ONLY) == (not expected)
+def test_a_row_says_paper_if_coq_has_no_statement_of_its_page() -> None:
+    assert {row.page for row in ROWS if row.coq != "paper"} == pages_in_coq()
 
 
-def test_no_statement_of_coq_is_left_out() -> None:
-    assert set(coq_statements()) <= {row.page for row in ROWS}
-
-
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.title)
-def test_a_row_names_every_rule_that_names_its_theorem(row: Row) -> None:
-    assert rules_of_pages().get(row.page, set()) <= row.rules
-    assert row.rests
-    assert row.tokenizers
+def test_a_row_names_every_rule_that_names_its_theorem() -> None:
+    used_by = {row.page: set(re.findall(r"\b[A-Z]{4,5}\b", row.used_by)) for row in ROWS}
+    named = rules_of_pages()
+    assert set().union(*named.values()) == {*Rule}
+    assert {page for page, rules in named.items() if not rules <= used_by[page]} == set()
 
 
 def test_the_families_that_coq_computes_are_named() -> None:
     (row,) = [row for row in ROWS if row.page == "theorem-42.md"]
-    named = set(row.tokenizers.partition("computed in Coq for ")[2].split(", "))
+    named = set(row.used_by.partition("computed in Coq for ")[2].split(", "))
     assert named == {family for family, _, _ in decided_tables()}

@@ -18,7 +18,7 @@ import tokpar
 from tests.benchmarks.engines_texts import html_line, json_record, lines, log_line
 from tests.support.paths import TESTS, VOCAB
 from tests.support.seams import part
-from tests.vocab.samples import ENGLISH, LANGUAGES, OTHER_CODE, PYTHON, expand
+from tests.vocab.samples import ENGLISH, LANGUAGES, OTHER_CODE, PYTHON
 from tokpar.cuts.finder import finder_for
 from tokpar.interfaces import TokenizerAdapter, facts_of
 
@@ -38,8 +38,8 @@ def texts() -> dict[str, str]:
         "English": ENGLISH,
         "Python": PYTHON,
         "other code": OTHER_CODE,
-        "Chinese": "\n".join(map(expand, LANGUAGES[:2])),
-        "other languages": "\n".join(map(expand, LANGUAGES[2:])),
+        "Chinese": "\n".join(LANGUAGES[:2]),
+        "other languages": "\n".join(LANGUAGES[2:]),
         **{kind: lines(line, words, BYTES) for kind, line in drawn.items()},
     }
 

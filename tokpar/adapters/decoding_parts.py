@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from tokpar.adapter_parts import DecodingParts
-from tokpar.adapters.hf_tokens import DecodedTokens
 from tokpar.decoding.shapes import CLEANUP_PAIRS
 from tokpar.errors import OptionError
 
@@ -18,27 +18,48 @@ _UNKNOWN = '{"type": "unknown"}'
 _BASES = tuple(f"transformers.tokenization_utils_{name}" for name in ("base", "fast", "tokenizers"))
 
 
-def parts_of_hf(own: Any, wrapper: Any, skip_special_tokens: bool) -> DecodingParts:
+def parts_of_hf(own: Any, bare: Any, wrapper: Any, skip_special_tokens: bool) -> DecodingParts:
     """The parts of a `tokenizers.Tokenizer` below 1.0, and of the transformers tokenizer around it.
 
-    The decoder of a class with a `decode` of its own, or in Python, is not known."""
+    `bare`: a tokenizer without a decoder that has the tokens of `own`; None if no copy has. The
+    decoder is not known then, nor if it is written in Python or the class has a `decode` of its
+    own."""
     native, decoder = (own if wrapper is None else wrapper), _UNKNOWN
-    if wrapper is None or own_decoding(wrapper) is None:
+    if bare is not None and (wrapper is None or own_decoding(wrapper) is None):
         try:
             decoder = "null" if own.decoder is None else own.decoder.__getstate__().decode()
         except Exception as error:  # the library has no exception type for this
             if "ustom" not in str(error):
                 raise
     replacements = () if wrapper is None else _cleanup_of(wrapper)
-    tokens = DecodedTokens(own, skip_special_tokens)
+    settings = {"skip_special_tokens": skip_special_tokens}
     return DecodingParts(
-        tokens.token_of,
-        lambda ids: str(native.decode(list(ids), skip_special_tokens=skip_special_tokens)),
+        partial(_token_of, bare, _added_texts(own), settings),
+        lambda ids: str(native.decode(list(ids), **settings)),
         own.get_vocab_size(with_added_tokens=True),
         decoder=json.loads(decoder),
         replacements=replacements,
-        state=(decoder, skip_special_tokens, replacements, tokens.text_of_added),
+        state=(decoder, skip_special_tokens, replacements),
     )
+
+
+def _added_texts(own: Any) -> frozenset[str]:
+    """Returns the added tokens as `decode` reads them. No other token can be left out."""
+    return frozenset(filter(None, map(own.id_to_token, own.get_added_tokens_decoder())))
+
+
+def _token_of(
+    bare: Any, added_texts: frozenset[str], settings: Mapping[str, bool], id_: int
+) -> str | None:
+    """Returns the token that `decode` reads for an id, or None if it leaves the id out.
+
+    Without a decoder, `decode` joins the tokens with spaces. The list of added tokens does not
+    tell them: the engine may decode an added token to its normalized content."""
+    token: str | None = bare.id_to_token(id_)
+    if token not in added_texts:
+        return token
+    token = bare.decode([id_], **settings)
+    return token if token or bare.decode([id_, id_], **settings) else None
 
 
 def own_decoding(wrapper: Any) -> str | None:

@@ -11,7 +11,7 @@ import json
 from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -529,7 +529,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
 
         self._require_unchanged()
         own = self._whole if self._wrapper is None else self._decoder.backend_tokenizer
-        return parts_of_hf(own, self._wrapper, skip_special_tokens)
+        return parts_of_hf(own, self._chunks, self._wrapper, skip_special_tokens)
 
     def token_bytes(self, id_: int) -> bytes | None:
         """The bytes of a token of byte-level BPE, or of an added token; None for other tokens."""
@@ -621,7 +621,11 @@ class LiveTokenizer(HuggingFaceTokenizer):
         """The parts of the caller's own decoder."""
         from tokpar.adapters.decoding_parts import parts_of_hf  # encoding does without it
 
-        return parts_of_hf(self._caller.own, self._wrapper, skip_special_tokens)
+        own = self._caller.own
+        copied, _ = private_copy(own)
+        bare = bare_copy(own) if why_copy_differs(own, copied) is None else None
+        parts = parts_of_hf(own, bare, self._wrapper, skip_special_tokens)
+        return replace(parts, state=object())  # the caller may change the object
 
     def is_current(self, source: Any) -> bool:
         """False: this is no snapshot."""

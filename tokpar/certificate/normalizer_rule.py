@@ -1,5 +1,4 @@
-r"""What a normalizer makes of the characters around a place (theorem 6.2 and corrections 0'.5,
-0'.6).
+r"""What a normalizer makes of the characters around a place (theorem 6.2).
 
 Only windows whose normalized form is sure, character by character, are accepted: printable ASCII
 with "\t\n\r", and CJK ideographs 4E00-9FA5 with 3001 and 3002."""

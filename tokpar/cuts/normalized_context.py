@@ -34,7 +34,7 @@ class NormalizerGuard:
     """Computes the image of the text around a cut under a sequence of normalizer stages.
 
     `tokens` are the added tokens that the engine searches in the normalized text
-    (``normalized=true``, correction 0'.5)."""
+    (``normalized=true``)."""
 
     stages: tuple[NormalizerStage, ...]
     tokens: tuple[AddedToken, ...]

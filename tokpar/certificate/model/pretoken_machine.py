@@ -61,7 +61,7 @@ def machine_of(pattern: str, engine: str) -> PretokenMachine:
     """Returns the machine of a pattern as `engine` reads it. Refused outside the gate."""
     try:
         reader = PatternReader(pattern, engine)
-        if engine == "oniguruma" and reader.has_stacked:  # counted groups there (0'.8)
+        if engine == "oniguruma" and reader.has_stacked:  # counted groups there (theorem 32)
             raise RefusedProofError("}+ or }? of Oniguruma")
         symbols = partition(tuple(reader.sources))
         spelled = reader.tree(symbols.classes.__getitem__, symbols.size)

@@ -90,7 +90,7 @@ def tokenizer_checks(
         yield fresh_process.of(adapter)
     if reference is not None:
         contract = f"the ids are those of {reference.name}, for code points that all engines "
-        contract += "classify alike (correction 0'.1)"
+        contract += "classify alike"
         look = partial(like_reference, adapter, reference)
         ids = Check("reference", contract, look)
         yield ids
