@@ -31,7 +31,8 @@ KNOWN = "".join(sorted({*LETTERS, *"".join(CONTENTS), "e"}))
 ITEMS = (
     *("a", "A", r"\p{L}", r"\s", "[aA]", r"[^\s\p{L}]", r"\p{L}+", r"\s+", r"\s*", r"\s++", " ?"),
     *(r"\p{N}{1,3}", r"\p{N}{1,2}+", r"\p{L}+?", r"[aA]*", r"[.1]?+", r"(?:ab|a)?", "(?:1|a.)"),
-    *(r"(?!\S)", r"(?=a)", r"\Z", r"(?:\.a|a)??"),
+    *(r"(?!\S)", r"(?=a)", r"\Z", r"(?:\.a|a)??", r"[ab]{0,2}", r"\s?", r"\p{L}{1,2}"),
+    *(r"\s++\s", r"[.1]?+[.1]", r"[ab]{0,2}+b", "a??b", r"a{2,}+a"),
 )
 FAMILIES = ("gpt2", "cl100k", "qwen2", "o200k", "tekken", "deepseek")
 BEHAVIORS = {
@@ -57,14 +58,15 @@ class PanicError(Exception):
 class World:
     """A tokenizer: the ids its engine gives, and its facts as Pipeline.v writes them.
 
-    `parts`: what its texts are made of."""
+    `parts`: what its texts are made of, in groups of which one is as frequent as another."""
 
     encode: Callable[[str], list[int]]
     coq: str
-    parts: Sequence[str]
+    parts: Sequence[Sequence[str]]
 
     def drawn_text(self, rng: random.Random) -> str:
-        few = rng.sample(self.parts, rng.randint(1, 5))
+        groups = [group for group in self.parts if group]
+        few = [rng.choice(rng.choice(groups)) for _ in range(rng.randint(1, 5))]
         return "".join(rng.choices(few, k=rng.randint(0, 9)))
 
 
@@ -130,11 +132,11 @@ class Facts:
 
 def drawn_stage(rng: random.Random) -> tuple[normalizers.Normalizer, str, str]:
     """A stage of a normalizer, the stage of Coq, and characters that show what it does."""
-    match rng.randrange(5):
-        case 0:
+    match rng.randrange(6):
+        case 0 | 1:
             front = rng.choice([MARK, " ", "a", "b1"])
             return normalizers.Prepend(front), f"Prepend {points(front)}", ""
-        case 1:
+        case 2:
             names = ("clean_text", "handle_chinese_chars", "lowercase", "strip_accents")
             bert = normalizers.BertNormalizer(**{name: rng.random() < 0.7 for name in names})
             return bert, replacing({c: bert.normalize_str(c) for c in KNOWN}), "A\u00e9"
@@ -227,10 +229,10 @@ def drawn_metaspace(rng: random.Random) -> PreTokenizer:
 
 
 def drawn_pretokenizer(rng: random.Random) -> PreTokenizer:
-    drawn = {0: drawn_metaspace, 1: drawn_characters, 2: drawn_patterns, 3: drawn_patterns}
+    drawn = [drawn_metaspace, drawn_characters, drawn_characters, drawn_patterns, drawn_patterns]
     row = PreTokenizer()
-    for kind in sorted(rng.sample([0, 1, 2, 3], rng.choice([0, 1, 1, 2]))):
-        if kind != 3 or not row.symbols:
+    for kind in sorted(rng.sample(range(5), rng.choice([0, 1, 1, 2, 3]))):
+        if kind != 4 or not row.symbols:
             row = row.before(drawn[kind](rng))
     return row
 
@@ -273,6 +275,12 @@ def drawn_merges(
     return merges
 
 
+def drawn_strings(rng: random.Random, often: Sequence[str], made: Sequence[str]) -> list[str]:
+    """Tokens that no merge makes."""
+    strings = {"".join(rng.choices(often, k=2)) for _ in range(4)}
+    return sorted(strings.difference(made))
+
+
 def ways(token: str, known: set[str]) -> int:
     """How many pairs of tokens make a token."""
     return sum({token[:k], token[k:]} <= known for k in range(1, len(token)))
@@ -311,6 +319,7 @@ def drawn_bytes(rng: random.Random) -> Model:
     """Byte-level BPE."""
     merges = drawn_merges(rng, [*OFTEN, *rng.sample(sorted(USED), 2)])
     made = ["".join(pair) for pair in merges]
+    made += drawn_strings(rng, OFTEN, made)
     vocabulary = {token: id_ for id_, token in enumerate([*BYTE_OF, *made])}
     whole = rng.random() < 0.4
     used = {t: i for t, i in vocabulary.items() if USED.issuperset(t)}
@@ -388,8 +397,8 @@ def drawn_tokenizer(rng: random.Random, kind: str) -> World:
     chosen = drawn_tokens(rng, engine)
     normalizer, splits = [coq for _, coq, _ in stages], listed(pre.splits)
     facts = Facts(model.coq, normalizer, pre.signs, splits, pre.symbols, *chosen.facts)
-    shown = [*LETTERS, *model.texts, *"".join(chars for *_, chars in stages) * 2]
-    return World(ids_or_panic(engine), facts.coq(), [*shown, *chosen.contents * 2])
+    parts_of_texts = (LETTERS, model.texts, "".join(chars for *_, chars in stages), chosen.contents)
+    return World(ids_or_panic(engine), facts.coq(), parts_of_texts)
 
 
 def with_space_in_front() -> PreTokenizer:
@@ -420,13 +429,18 @@ class AddedTokens:
             skipped = token.special and self.engine.encode_special_tokens
             flags = {name: getattr(token, name) for name in FLAGS}
             id_ = self.engine.token_to_id(token.content)
+            assert id_ is not None
             fact = token_facts(content, id_, skipped=skipped, **flags)
             rows[token.normalized].setdefault(content, fact)
         return [row.values() for row in rows]
 
 
 def drawn_tokens(
-    rng: random.Random, engine: Tokenizer, normalized: float = 0.3, flagged: float = 0.2
+    rng: random.Random,
+    engine: Tokenizer,
+    most: int = 3,
+    normalized: float = 0.3,
+    flagged: float = 0.2,
 ) -> AddedTokens:
     """Some added tokens, which the engine gets. `normalized`, `flagged`: how many are searched in
     normalized text, and how many have each flag."""
@@ -435,11 +449,12 @@ def drawn_tokens(
         AddedToken(
             content,
             # the engine would search for nothing if its normalizer left nothing of a token
-            normalized=rng.random() < normalized and bool(not normal or normal.normalize_str(content)),
+            normalized=rng.random() < normalized
+            and bool(not normal or normal.normalize_str(content)),
             special=rng.random() < 0.3,
             **{flag: rng.random() < flagged for flag in FLAGS},
         )
-        for content in rng.sample(CONTENTS, rng.choice([0, 0, 1, 2, 3]))
+        for content in rng.sample(CONTENTS, min(most, rng.choice([0, 1, 1, 2, 3])))
     ]
     for token in tokens:
         engine.add_tokens([token])
@@ -488,4 +503,4 @@ def drawn_tiktoken(rng: random.Random) -> World:
     def encode(text: str) -> list[int]:
         return [*engine.encode(text, allowed_special="all")]
 
-    return World(encode, facts.coq(), [*LETTERS, *map(text_of, made), *chosen, *chosen])
+    return World(encode, facts.coq(), (LETTERS, [*map(text_of, made)], chosen))
