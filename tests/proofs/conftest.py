@@ -15,12 +15,13 @@ from tests.support.coq_runs import compile_all
 def compiled(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Path, str]:
-    """A copy in which everything is compiled, and what the last file, Assumptions.v, printed.
+    """The directory in which everything is compiled, and what the last file, Assumptions.v, prints.
 
-    The quick profile takes the compiled files of an earlier run, if every source and the version of
-    Coq are the same; all other profiles compile."""
+    The processes of a run compile once. The quick profile takes the compiled files of an earlier
+    run, if every source and the version of Coq are the same; all other profiles compile."""
     if shutil.which("coqc") is None:
         pytest.skip("coqc is not installed: the machine-checked proofs were skipped")
-    directory = tmp_path_factory.mktemp("coq")
     cache = getattr(request.config, "cache", None) if is_quick() else None
-    return directory, compile_all(directory, Path(cache.mkdir("coq")) if cache else None)
+    own = tmp_path_factory.getbasetemp()
+    of_the_run = own.parent if hasattr(request.config, "workerinput") else own
+    return compile_all(Path(cache.mkdir("coq")) if cache else of_the_run / "coq")

@@ -5,17 +5,18 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import cast
 
 import pytest
 from tokenizers import AddedToken, Tokenizer, models
 
 import tokpar
 from tests.support import profiles
-from tests.support.coq_runs import COQ, Values, computed, coqc
+from tests.support.coq_runs import COQ, Values, computed
 from tests.support.named_engine import NamedEngine
 from tokpar.certificate.checker import seam_findings
 from tokpar.files.char_classes import single
@@ -155,73 +156,99 @@ EDGES = """Definition edges (tokens : list added_token) (w : text) : list (list 
   [filter (edge_ok space word tokens true w) (seq 0 (length w))]."""
 
 
-def answers(directory: Path, files: str, question: str, worlds: Sequence[Drawn]) -> Values:
-    """What the definition `question`, named in its second word, says of all texts, in order."""
-    definitions, terms = [classes(), question], []
-    for number, world in enumerate(worlds):
-        definitions.append(f"Definition tokens_{number} := {world.coq()}.")
-        name = question.split()[1]
-        terms += [f"{name} tokens_{number} {points(text)}" for text in world.texts]
-    return computed(directory, files, terms, "\n".join(definitions))
+def texts_of(worlds: Sequence[Drawn]) -> list[tuple[Drawn, str]]:
+    return [(world, text) for world in worlds for text in world.texts]
 
 
-def agreements(directory: Path, count: int) -> Iterator[tuple[Drawn, str, bool]]:
-    """Whether the engine's parts are those of Coq, for each text. A panic: a token that strips
-    would begin behind its end, inside what the token before it stripped."""
-    worlds = drawn_for_search(count)
-    found = iter(answers(directory, "AddedTokens", ROWS, worlds))
-    for world in worlds:
-        for text in world.texts:
-            parts = next(found)
-            panic = any(start > stop for _, start, stop in parts)
-            yield world, text, world.parts(text) == (None if panic else parts)
+@dataclass(frozen=True)
+class Question:
+    """Texts, definitions about them, and a term: the list of what Coq answers of each text."""
+
+    texts: str
+    definitions: str
+    term: str
+
+    @classmethod
+    def of(cls, texts: Sequence[Iterable[str]], definitions: Iterable[str], name: str) -> Question:
+        """`name` with a number is the function that answers of the texts with this number."""
+        return cls(
+            "\n".join(f"Definition texts_{k} := [{'; '.join(t)}]." for k, t in enumerate(texts)),
+            "\n".join(definitions),
+            " ++ ".join(f"map {name}_{k} texts_{k}" for k in range(len(texts))),
+        )
+
+    def answers(self, compiled: Path, imports: str) -> Values:
+        (values,) = computed(compiled, imports, [self.term], f"{self.texts}\n{self.definitions}")
+        return cast(Values, values)
+
+    def answers_with(
+        self, mistakes: Mapping[str, tuple[str, str]], compiled: Path, where: tuple[str, str, str]
+    ) -> Iterator[tuple[str, Values]]:
+        """Each mistake, and the answers with its wrong definition in place of the right one and of
+        the proofs that refuse it."""
+        name, proofs, end = where
+        program = (COQ / f"{name}.v").read_text(encoding="utf-8").partition(proofs)[0] + end
+        modules = [self.texts]
+        for number, (right, wrong) in enumerate(mistakes.values()):
+            assert program.count(right) == 1
+            values = f"Definition values := {self.term}."
+            body = (program.replace(right, wrong), self.definitions, values)
+            modules += [f"Module M{number}.", *body, f"End M{number}."]
+        each = [f"M{number}.values" for number in range(len(mistakes))]
+        values_of_each = computed(compiled, name, each, "\n".join(modules))
+        return zip(mistakes, cast(list[Values], values_of_each), strict=True)
+
+
+def asked_of_tokens(question: str, worlds: Sequence[Drawn]) -> Question:
+    """The definition `question`, named in its second word, is asked of all texts in order."""
+    name = question.split()[1]
+    asked = [f"Definition {name}_{k} := {name} {world.coq()}." for k, world in enumerate(worlds)]
+    texts = [map(points, world.texts) for world in worlds]
+    return Question.of(texts, [classes(), question, *asked], name)
+
+
+def agree(world: Drawn, text: str, parts: list[list[int]]) -> bool:
+    """Whether the engine's parts of a text are those of Coq. A panic: a token that strips would
+    begin behind its end, inside what the token before it stripped."""
+    panic = any(start > stop for _, start, stop in parts)
+    return world.parts(text) == (None if panic else parts)
 
 
 def test_the_search_in_coq_is_the_engines(compiled: tuple[Path, str]) -> None:
-    for world, text, agree in agreements(compiled[0], TOKENIZERS):
-        assert agree, (world.tokens, world.stepping, text)
+    worlds = drawn_for_search(TOKENIZERS)
+    found = asked_of_tokens(ROWS, worlds).answers(compiled[0], "AddedTokens")
+    for (world, text), parts in zip(texts_of(worlds), found, strict=True):
+        assert agree(world, text, parts), (world.tokens, world.stepping, text)
 
 
-def with_mistake(
-    compiled: Path, directory: Path, where: tuple[str, str, str], mistake: tuple[str, str]
-) -> None:
-    """Compile a wrong definition, without the proofs that refuse it, into an empty directory."""
-    for file in compiled.glob("*.vo"):
-        (directory / file.name).symlink_to(file)
-    name, proofs, end = where
-    program = (COQ / f"{name}.v").read_text(encoding="utf-8").partition(proofs)[0] + end
-    assert program.count(mistake[0]) == 1
-    (directory / f"{name}.vo").unlink()
-    (directory / f"{name}.v").write_text(program.replace(*mistake), encoding="utf-8")
-    coqc(directory, f"{name}.v")
-
-
-@pytest.mark.parametrize("mistake", MISTAKES_IN_SEARCH)
-def test_a_mistake_in_the_search_is_caught(
-    compiled: tuple[Path, str], tmp_path: Path, mistake: str
-) -> None:
-    with_mistake(compiled[0], tmp_path, SEARCH, MISTAKES_IN_SEARCH[mistake])
-    assert not all(agree for _, _, agree in agreements(tmp_path, 20))
+def test_each_mistake_in_the_search_is_caught(compiled: tuple[Path, str]) -> None:
+    worlds = drawn_for_search(20)
+    question = asked_of_tokens(ROWS, worlds)
+    for mistake, found in question.answers_with(MISTAKES_IN_SEARCH, compiled[0], SEARCH):
+        same = [agree(*each, parts) for each, parts in zip(texts_of(worlds), found, strict=True)]
+        assert not all(same), mistake
 
 
 def test_edges_in_coq_are_those_of_the_checker(compiled: tuple[Path, str]) -> None:
     """The checker refuses one thing more: white space at an end of a token, if any token strips."""
     rng = random.Random("edges")
     worlds = [drawn(rng, ASCII, 0.1, 0) for _ in range(TOKENIZERS)]
-    found = iter(answers(compiled[0], "AddedTokens Edges", EDGES, worlds))
+    found = asked_of_tokens(EDGES, worlds).answers(compiled[0], "AddedTokens Edges")
     accepted = 0
-    for world in worlds:
+    for (world, text), (places,) in zip(texts_of(worlds), found, strict=True):
         strips = any(t.lstrip or t.rstrip for t in world.tokens)
         white = any(t.content != t.content.strip() for t in world.tokens)
-        for text in world.texts:
-            (places,) = next(found)
-            checked = world.edges(text)
-            assert {*checked} <= {*places} if strips and white else checked == places, text
-            accepted += len(checked)
+        checked = world.edges(text)
+        assert {*checked} <= {*places} if strips and white else checked == places, text
+        accepted += len(checked)
     assert accepted > TOKENIZERS * TEXTS_EACH / 2
 
 
 # ------------------------------------------------------------------- untrusted parts of texts
+
+
+Source = tuple[tuple[str, bool], ...]
+"""A text in parts, each trusted or not."""
 
 
 @dataclass(frozen=True)
@@ -230,7 +257,7 @@ class Chat:
 
     drawn: Drawn
     control: frozenset[str]
-    sources: tuple[tuple[tuple[str, bool], ...], ...]
+    sources: tuple[Source, ...]
 
     @cached_property
     def named(self) -> NamedEngine:
@@ -240,7 +267,7 @@ class Chat:
     def encoder(self) -> tokpar.Encoder:
         return tokpar.Encoder(self.drawn.engine)
 
-    def engine_ids(self, source: Sequence[tuple[str, bool]]) -> list[int] | None:
+    def engine_ids(self, source: Source) -> list[int] | None:
         """The ids by Definition 62, with the engine itself; None if it panics."""
         text, spans, at = "", list[tuple[int, int]](), 0
         for part, trusted in source:
@@ -255,7 +282,7 @@ class Chat:
                 raise
             return None
 
-    def tokpar_ids(self, source: Sequence[tuple[str, bool]]) -> list[int] | None:
+    def tokpar_ids(self, source: Source) -> list[int] | None:
         """The ids that tokpar gives; None if it refuses tokens on which the engine may panic."""
         try:
             encoding = self.encoder.encode_segments(source, control=self.control)
@@ -264,6 +291,11 @@ class Chat:
                 raise
             return None
         return list(map(int, encoding.ids))
+
+    @cached_property
+    def ids(self) -> dict[Source, tuple[list[int] | None, list[int] | None]]:
+        """The ids of each text, of the engine and of tokpar."""
+        return {each: (self.engine_ids(each), self.tokpar_ids(each)) for each in self.sources}
 
     def coq(self) -> str:
         control = (str(k) for k, t in enumerate(self.drawn.tokens, 1) if t.content in self.control)
@@ -293,39 +325,45 @@ def drawn_chat(rng: random.Random) -> Chat:
     return Chat(world, control, tuple(sources))
 
 
-def chat_agreements(directory: Path, count: int) -> Iterator[tuple[Chat, object, bool]]:
-    """Whether the ids of the engine and of tokpar are those of Coq, for each text in parts."""
+def asked_of_chats(chats: Sequence[Chat]) -> Question:
+    asked = [f"Definition ids_{k} := ids {chat.coq()}." for k, chat in enumerate(chats)]
+    texts = [map(coq_source, chat.sources) for chat in chats]
+    return Question.of(texts, [classes(), IDS, *asked], "ids")
+
+
+def coq_source(source: Source) -> str:
+    return f"[{'; '.join(f'({truth(trusted)}, {points(part)})' for part, trusted in source)}]"
+
+
+def agreements(chats: Sequence[Chat], found: Values) -> Iterator[tuple[Chat, object, bool]]:
+    """Whether the ids of the engine and of tokpar are those of Coq, for each text in parts on which
+    the engine does not panic."""
+    sources = [(chat, source) for chat in chats for source in chat.sources]
+    for (chat, source), (ids, good) in zip(sources, found, strict=True):
+        expected, given = chat.ids[source]
+        if expected is not None:
+            yield chat, source, good == [1] and ids == expected and given in (ids, None)
+
+
+def drawn_chats(count: int) -> list[Chat]:
     rng = random.Random("untrusted")
-    chats = [drawn_chat(rng) for _ in range(count)]
-    definitions, terms = [classes(), IDS], []
-    for number, chat in enumerate(chats):
-        definitions.append(f"Definition ids_{number} := ids {chat.coq()}.")
-        for source in chat.sources:
-            parts = (f"({truth(trusted)}, {points(part)})" for part, trusted in source)
-            terms.append(f"ids_{number} [{'; '.join(parts)}]")
-    found = iter(computed(directory, "AddedTokens Untrusted", terms, "\n".join(definitions)))
-    for chat in chats:
-        for source in chat.sources:
-            ids, good = next(found)
-            expected = chat.engine_ids(source)
-            if expected is not None:
-                given = chat.tokpar_ids(source)
-                yield chat, source, good == [1] and ids == expected and given in (ids, None)
+    return [drawn_chat(rng) for _ in range(count)]
 
 
 def test_untrusted_parts_in_coq_are_those_of_the_engine_and_of_tokpar(
     compiled: tuple[Path, str],
 ) -> None:
+    chats = drawn_chats(TOKENIZERS)
+    found = asked_of_chats(chats).answers(compiled[0], "AddedTokens Untrusted")
     agreed = 0
-    for chat, source, agree in chat_agreements(compiled[0], TOKENIZERS):
+    for chat, source, agree in agreements(chats, found):
         assert agree, (chat, source)
         agreed += 1
     assert agreed > 0.9 * TOKENIZERS * TEXTS_EACH
 
 
-@pytest.mark.parametrize("mistake", MISTAKES_IN_UNTRUSTED)
-def test_a_mistake_about_untrusted_parts_is_caught(
-    compiled: tuple[Path, str], tmp_path: Path, mistake: str
-) -> None:
-    with_mistake(compiled[0], tmp_path, UNTRUSTED, MISTAKES_IN_UNTRUSTED[mistake])
-    assert not all(agree for _, _, agree in chat_agreements(tmp_path, 20))
+def test_each_mistake_about_untrusted_parts_is_caught(compiled: tuple[Path, str]) -> None:
+    chats = drawn_chats(20)
+    question = asked_of_chats(chats)
+    for mistake, found in question.answers_with(MISTAKES_IN_UNTRUSTED, compiled[0], UNTRUSTED):
+        assert not all(agree for _, _, agree in agreements(chats, found)), mistake

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tokenizers import Regex, Tokenizer, pre_tokenizers
+from tokpar_model import model_findings
 
 import tokpar
 from tests.recipes.coq_tables import coq_tree, decided_tables
@@ -40,7 +40,6 @@ from tests.support.coq_worlds import (
 from tests.support.profiles import cases, drawn
 from tests.support.windows_drawn import ATOMS, decided
 from tokpar.certificate.checker import check
-from tokpar.certificate.model.model_proof import model_findings
 from tokpar.certificate.pattern_machine import Machine, PairChecker
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.patterns.decided_pattern import stage_proof
@@ -48,9 +47,6 @@ from tokpar.patterns.known_pattern import PairTable, shipped_pattern
 from tokpar.patterns.splits import SplitStage, tree_of
 from tokpar.regexes.pair_rows import RowPairs
 from tokpar.types import Rule, Seam
-
-if shutil.which("coqc") is None:
-    pytest.skip("coqc is not installed: Coq computed no answers", allow_module_level=True)
 
 PATTERNS = drawn(50)
 TOKENIZERS_EACH, TEXTS_EACH = 4, drawn(100)

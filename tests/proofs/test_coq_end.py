@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
-import pytest
-
 from tests.support.coq_runs import computed
-
-if shutil.which("coqc") is None:
-    pytest.skip("coqc is not installed: Coq computed nothing", allow_module_level=True)
 
 DEFINITIONS = """
 Open Scope N_scope.
@@ -32,19 +26,17 @@ Close Scope N_scope.
 """
 
 
-@pytest.mark.parametrize(
-    ("term", "expected"),
-    [
-        ("cut_at_1 wrong ab", [0, 1, 1, 0]),
-        ("cut_at_1 right token", [1, 0, 1, 0]),
-        ("cut_at_1 right ab", [1, 0, 1, 0]),
-        ("one_more", [1, 1, 0, 0]),
-    ],
-    ids=["pairs", "tokens", "characters", "end"],
-)
-def test_the_end_theorem_needs_its_hypotheses(
-    compiled: tuple[Path, str], term: str, expected: list[int]
-) -> None:
-    """`facts_ok`, `cuts_allowed`, `rows_right`, and whether the claimed ids are the text's."""
+HYPOTHESES = {
+    "cut_at_1 wrong ab": [0, 1, 1, 0],
+    "cut_at_1 right token": [1, 0, 1, 0],
+    "cut_at_1 right ab": [1, 0, 1, 0],
+    "one_more": [1, 1, 0, 0],
+}
+"""`facts_ok`, `cuts_allowed`, `rows_right`, and whether the claimed ids are the text's: one of the
+hypotheses is missing (pairs, tokens, characters, the end), and the ids are not."""
+
+
+def test_the_end_theorem_needs_its_hypotheses(compiled: tuple[Path, str]) -> None:
     imports = "PatternPairs Pipeline EndToEnd Instances"
-    assert computed(compiled[0], imports, [f"[{term}]"], DEFINITIONS) == [[expected]]
+    values = computed(compiled[0], imports, [f"[{term}]" for term in HYPOTHESES], DEFINITIONS)
+    assert dict(zip(HYPOTHESES, values, strict=True)) == {t: [h] for t, h in HYPOTHESES.items()}

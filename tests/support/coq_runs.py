@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from tests.support.paths import ROOT
 
@@ -20,34 +20,34 @@ Values = list[list[list[int]]]
 """What Coq computes: for each term rows of numbers."""
 
 
-def coqc(directory: Path, file: str) -> str:
-    """Compile one file of the directory. Returns what Coq prints."""
-    command = ["coqc", "-Q", ".", "Tokpar", file]
+def coqc(directory: Path, file: str, compiled: Path | None = None) -> str:
+    """Compile one file of the directory. Returns what Coq prints.
+
+    `compiled`: where the compiled files are that it requires, if not in the same directory."""
+    command = ["coqc", "-Q", str(compiled or "."), "Tokpar", file]
     done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, f"coqc {file}:\n{done.stdout}{done.stderr}"
     return done.stdout
 
 
-def compile_all(directory: Path, kept: Path | None) -> str:
-    """Compile all files in an empty directory. Returns what the last file, Assumptions.v, prints.
+def compile_all(parent: Path) -> tuple[Path, str]:
+    """Compile all files, unless a process has done so, in a directory of `parent` that is named by
+    a digest. Returns the directory, and what the last file, Assumptions.v, prints.
 
-    `kept`: a directory in which compiled files are kept for the next run with the same sources and
-    the same version of Coq."""
-    kept = kept / _digest_of_sources() if kept else None
-    if kept and (kept / PRINTED).is_file():
-        shutil.copytree(kept, directory, dirs_exist_ok=True)
-        return (kept / PRINTED).read_text(encoding="utf-8")
-    for file in SOURCES:
-        shutil.copy(COQ / file, directory)
-    printed = [coqc(directory, file) for file in SOURCES][-1]
-    if kept:
-        (directory / PRINTED).write_text(printed, encoding="utf-8")
-        whole = Path(shutil.copytree(directory, kept.with_suffix(f".{os.getpid()}")))
-        try:
-            whole.rename(kept)
-        except OSError:  # another process was sooner
-            shutil.rmtree(whole)
-    return printed
+    Processes that ask at the same time wait for the one that compiles."""
+    import fcntl  # Unix has it
+
+    directory = parent / _digest_of_sources()
+    directory.mkdir(parents=True, exist_ok=True)
+    printed = directory / PRINTED
+    with (directory / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not printed.is_file():
+            for file in SOURCES:
+                shutil.copy(COQ / file, directory)
+            *_, last = [coqc(directory, file) for file in SOURCES]
+            printed.write_text(last, encoding="utf-8")
+    return directory, printed.read_text(encoding="utf-8")
 
 
 def _digest_of_sources() -> str:
@@ -89,15 +89,18 @@ def write_definitions(directory: Path, definitions: Mapping[str, str]) -> None:
     coqc(directory, "Planted.v")
 
 
-def computed(directory: Path, imports: str, terms: Iterable[str], definitions: str = "") -> Values:
-    """The values of the terms. `definitions`: Coq sentences before the terms."""
-    (directory / "Computed.v").write_text(
+def computed(compiled: Path, imports: str, terms: Iterable[str], definitions: str = "") -> Values:
+    """The values of the terms, with the files compiled in a directory. `definitions`: Coq sentences
+    before the terms."""
+    source = (
         "From Coq Require Import List NArith.\nImport ListNotations.\n"
         f"From Tokpar Require Import {imports}.\n{definitions}\n"
         "Set Printing Width 1000000.\nSet Printing Depth 1000000.\n"
-        f"Eval vm_compute in [{'; '.join(terms)}].\n",
-        encoding="utf-8",
+        f"Eval vm_compute in [{'; '.join(terms)}].\n"
     )
-    value = coqc(directory, "Computed.v").partition(": list")[0].strip().removeprefix("=")
+    with TemporaryDirectory() as own:  # other processes use `compiled`, too
+        (Path(own) / "Computed.v").write_text(source, encoding="utf-8")
+        printed = coqc(Path(own), "Computed.v", compiled)
+    value = printed.partition(": list")[0].strip().removeprefix("=")
     values: Values = json.loads(value.replace(";", ","))
     return values

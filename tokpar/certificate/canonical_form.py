@@ -50,7 +50,7 @@ class JsonForm:
     digest: str = ""
     no_file: str | None = None
     cache: dict[str, Any] = field(default_factory=dict, repr=False)
-    """What was made of the form, see `model_proof.py`."""
+    """What was made of the form: names of control tokens, what proves ids at level `model`."""
 
     @property
     def kind(self) -> str:

@@ -8,10 +8,10 @@ import re
 import unicodedata
 from collections.abc import Callable
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, find, given, seed, settings
-from hypothesis.strategies import SearchStrategy
 
 from tests.conftest import drawn
 from tests.support.texts import (
@@ -29,13 +29,8 @@ EXAMPLES = 1000
 Reached = Callable[[str], bool]
 
 
-def collected(examples: int = EXAMPLES, **options: object) -> list[str]:
+def collected(examples: int = EXAMPLES, **options: Any) -> list[str]:
     """What `texts(**options)` draws, always the same."""
-    return drawn_from(texts(**options), examples)  # type: ignore[arg-type]
-
-
-def drawn_from(strategy: SearchStrategy[str], examples: int = EXAMPLES) -> list[str]:
-    """What a strategy draws, always the same."""
     found: list[str] = []
 
     @seed(2026)
@@ -45,17 +40,12 @@ def drawn_from(strategy: SearchStrategy[str], examples: int = EXAMPLES) -> list[
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(strategy)
+    @given(texts(**options))
     def collect(text: str) -> None:
         found.append(text)
 
     collect()
     return found
-
-
-@functools.cache
-def plain() -> list[str]:
-    return collected()
 
 
 @functools.cache
@@ -140,9 +130,6 @@ PLACES: dict[str, Reached] = {
     "a noncharacter": has_any("\ufffe\uffff\ufdd0\U0001fffe\U0010ffff"),
     "recently assigned letters": has_any("\u2e43\u061d\u017f\u212a\U0001e900\ua7dc"),
     "characters beyond the basic plane": matches("[\U00010000-\U0010ffff]"),
-}
-
-ADDED_PLACES: dict[str, Reached] = {
     "a whole token": lambda text: "<|endoftext|>" in text,
     "a token cut on the right": matches(r"<\|end(?!oftext\|>|\|>)"),
     "a token cut on the left": matches(r"(?<!<\|end)oftext\|>"),
@@ -156,16 +143,11 @@ ADDED_PLACES: dict[str, Reached] = {
 
 @pytest.mark.parametrize("place", PLACES)
 def test_drawn_texts_reach_each_place(place: str) -> None:
-    assert any(map(PLACES[place], plain()))
-
-
-@pytest.mark.parametrize("place", ADDED_PLACES)
-def test_drawn_texts_with_added_tokens_reach_each_place(place: str) -> None:
-    assert any(map(ADDED_PLACES[place], with_added()))
+    assert any(map(PLACES[place], with_added()))
 
 
 def test_lone_surrogates_appear_only_when_asked_for() -> None:
-    assert not any(map(has_surrogate, plain() + with_added()))
+    assert not any(map(has_surrogate, with_added()))
     assert any(map(has_surrogate, collected(drawn(EXAMPLES), surrogates=True)))
 
 
@@ -173,11 +155,6 @@ def test_lone_surrogates_appear_only_when_asked_for() -> None:
 def test_surrogate_texts_cannot_be_written_as_utf8(text: str) -> None:
     assert has_surrogate(text)
     assert len(text) <= 420
-
-
-def period(text: str) -> int:
-    """The least n with text[n:] a beginning of it."""
-    return next(n for n in range(1, len(text) + 1) if text.startswith(text[n:]))
 
 
 def test_a_failing_text_shrinks_to_its_fragment() -> None:

@@ -7,6 +7,7 @@ import json
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from corpora import (
@@ -22,6 +23,7 @@ from corpora import (
 from tokpar_corpus import Manifest, build, manifest_of
 from tokpar_corpus.build_options import Memory
 from tokpar_corpus.build_progress import Progress
+from tokpar_corpus.document_encoder import seams_digest
 from tokpar_corpus.input_parts import Part, Span
 from tokpar_corpus.inputs import find_inputs
 from tokpar_corpus.lines import line_blocks, open_digested
@@ -79,23 +81,28 @@ def test_the_bytes_depend_on_neither_workers_nor_memory(
     assert all_documents(tmp_path / "two") == own_ids(texts)
 
 
-def test_a_document_of_many_megabytes_among_small_ones_has_the_ids_of_the_serial_call(
-    tmp_path: Path,
+def test_a_long_document_is_divided_over_the_workers_and_its_seams_digested(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is divided over the workers."""
-    turns = (f"{text} {k}\n" for k in range(4500) for text in DOCUMENTS)
-    long = "".join(turns) + "no space here: " + "ab" * 5000
-    assert len(long.encode()) > 4e6
-    texts = [*many(40), long, *many(40)]
-    path, expected = write_rows(tmp_path / "rows.jsonl", texts), own_ids(texts)
-    options = {"tokenizer": "default", "shard_size": 20_000}
+    monkeypatch.setattr("tokpar_corpus.document_encoder.LONG", 20_000)
+    monkeypatch.setattr("tokpar_corpus.document_encoder.CHUNK", 5_000)
+    long = "The quick brown fox jumps over the lazy dog. " * 1000
+    mixed = "".join(f"{text} {k}\n" for k in range(300) for text in DOCUMENTS) + "ab" * 5000
+    texts = ["short", long, "x", long[:30_000], mixed, *many(40)]
+    expected = own_ids(texts)
     for workers in (1, 2, 3):
-        out = tmp_path / f"by-{workers}"
-        manifest = build(path, out, workers=workers, **options)
-        assert all_documents(out) == expected
-        assert contents(out) == contents(tmp_path / "by-1")
-        [divided] = [each for shard in manifest.shards for each in shard.divided]
-        assert divided.seams > 2
+        manifest = build_rows(tmp_path, texts, workers=workers)
+        assert all_documents(tmp_path / "shards") == expected
+        (shard,) = manifest.shards
+        assert [each.document for each in shard.divided] == [1, 3, 4]
+        (tmp_path / "shards").rename(tmp_path / f"by-{workers}")
+        assert contents(tmp_path / f"by-{workers}") == contents(tmp_path / "by-1")
+    tokenizer = tokpar.load("default", **WHOLE)
+    with tokpar.Encoder(tokenizer, strategy="cut", chunk_chars=5_000) as encoder:
+        encoding: Any = encoder.encode(long)
+    assert seams_digest(encoding, long) == shard.divided[0].digest
+    assert len(encoding.seams.planned) == shard.divided[0].seams > 5
+    assert tokpar.check(encoding, long, tokenizer).ok
 
 
 def test_eod_follows_each_document_that_has_ids(tmp_path: Path) -> None:

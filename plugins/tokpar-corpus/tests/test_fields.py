@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -89,18 +89,17 @@ def write_table(path: Path, table: Any) -> Path:
     return path
 
 
-def column_types() -> dict[str, Callable[[Any], Any]]:
-    """Types of Arrow columns that hold text, by name."""
-    pyarrow = pytest.importorskip("pyarrow")
-    return {
-        "string": lambda pa: pa.string(),
-        "large_string": lambda pa: pa.large_string(),
-        "binary": lambda pa: pa.binary(),
-        "large_binary": lambda pa: pa.large_binary(),
-        "dictionary": lambda pa: pa.dictionary(pa.int32(), pa.string()),
-        "dictionary_of_bytes": lambda pa: pa.dictionary(pa.int32(), pa.binary()),
-        **({"string_view": lambda pa: pa.string_view()} if hasattr(pyarrow, "string_view") else {}),
-    }
+def columns_of(pa: Any, texts: Sequence[str | None]) -> Iterator[tuple[str, Any]]:
+    """The texts as a column of each type of Arrow that holds text, by name."""
+    data = [None if text is None else text.encode() for text in texts]
+    strings, binary = pa.array(texts, pa.string()), pa.array(data, pa.binary())
+    yield from (("string", strings), ("binary", binary))
+    yield "large_string", strings.cast(pa.large_string())
+    yield "large_binary", binary.cast(pa.large_binary())
+    yield "dictionary", strings.dictionary_encode()
+    yield "dictionary_of_bytes", binary.dictionary_encode()
+    if hasattr(pa, "string_view"):
+        yield "string_view", pa.array(texts, pa.string_view())
 
 
 @pytest.mark.parametrize("end", [".parquet", ".arrow"])
@@ -111,14 +110,9 @@ def test_columns_of_text_and_of_bytes_give_the_documents_of_the_rows(
     pa = pytest.importorskip("pyarrow")
     texts: list[str | None] = [*many(30), None, "é 中 😀"]
     expected = own_ids([text for text in texts if text is not None])
-    for name, make in column_types().items():
+    for name, column in columns_of(pa, texts):
         if end == ".parquet" and "." in field and name.startswith(("dictionary", "string_view")):
             continue  # pyarrow writes no such file, or cannot read it
-        values = [text.encode() if text is not None and "b" in name[:7] else text for text in texts]
-        if name == "dictionary_of_bytes":
-            values = [None if text is None else text.encode() for text in texts]
-        column = pa.array(values, pa.binary() if isinstance(values[0], bytes) else pa.string())
-        column = column.cast(make(pa)) if name != "string_view" else pa.array(values, make(pa))
         *objects, last = field.split(".")
         for inner in reversed([*objects, last][1:]):
             column = pa.StructArray.from_arrays([column, pa.array(range(len(texts)))], [inner, "n"])
@@ -221,6 +215,23 @@ def test_a_row_whose_text_is_in_doubt_is_refused_by_each_command(tmp_path: Path)
             assert f"{source}:1: expected " in error, (command, error)
             assert "--field NAME chooses one" in error
         assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("dry", [(), ("--dry-run",)])
+def test_a_build_with_the_wrong_field_names_the_fields_and_the_option(
+    dry: tuple[str, ...], tmp_path: Path
+) -> None:
+    """For a row without the field and a field without a text, not for a broken line."""
+    source = tmp_path / "rows.jsonl"
+    words = ("corpus", "build", source, "--tokenizer", "default", "--out", tmp_path / "out", *dry)
+    for others in ({}, {"wrong": 3}):
+        source.write_text(json.dumps({"right": "a text"} | others) + "\n")
+        error = run(*words, "--field", "wrong").error
+        assert "'wrong'" in error
+        assert others or "the fields are 'right'" in error
+        assert "(--field NAME takes another field, --errors skip" in error
+    source.write_text("{\n")
+    assert "--field" not in run(*words, "--field", "text").error
 
 
 def test_rows_that_do_not_tell_the_field_are_skipped_only_if_that_is_asked(tmp_path: Path) -> None:

@@ -11,19 +11,24 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tqdm
 from corpora import contents, many, write_rows
 from tokpar_corpus import build, manifest_of
+from tokpar_corpus.build_screen import describe_inserted
 from tokpar_corpus.estimate import estimate
 from tokpar_corpus.inputs import RECENT
 from tokpar_corpus.job import Request, prepare
 
 from tests.support.cli_runs import run
+from tests.support.paths import VOCAB
+from tests.support.profiles import cases
 from tokpar.cli.encodings import field_taken
 
 SHARD = 40_000
+SIGNALS = [(signal.SIGINT, "Ctrl-C"), (signal.SIGTERM, "SIGTERM")]
 
 
 def build_words(source: Path, out: Path) -> list[str]:
@@ -32,9 +37,7 @@ def build_words(source: Path, out: Path) -> list[str]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals go to other processes there")
-@pytest.mark.parametrize(
-    ("asked", "name"), [(signal.SIGINT, "Ctrl-C"), (signal.SIGTERM, "SIGTERM")]
-)
+@pytest.mark.parametrize(("asked", "name"), cases(SIGNALS, SIGNALS[:1]))
 def test_a_signal_ends_with_a_whole_shard_and_the_printed_command_goes_on(
     tmp_path: Path, asked: signal.Signals, name: str
 ) -> None:
@@ -163,6 +166,31 @@ def test_a_dry_run_is_exact_when_its_sample_holds_all_documents(tmp_path: Path) 
     assert estimated[:2] == built[:2]
     empty = sum(not text for text in many(500))
     assert 0 <= built[2] - estimated[2] + 12 * empty <= EDGES  # they have no sequence
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "options", "said"),
+    [
+        ("default", {}, "no special tokens are added"),
+        (
+            VOCAB / "bert_part.json",
+            {},
+            r"added: \[\d+\] before each .*, \[\d+\] after each document",
+        ),
+        ("default", {"bos": True, "bos_token": "7"}, r"are added: \[7\] before each document$"),
+        (
+            "default",
+            {"bos": True, "bos_token": "7", "append_eod": True, "eod_token": "9"},
+            r"are added: \[7\] before each document, \[9\] after each document$",
+        ),
+    ],
+)
+def test_a_dry_run_says_which_special_tokens_are_added(
+    tokenizer: object, options: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    source = write_rows(tmp_path / "rows.jsonl", ["one"])
+    job = prepare(Request([str(source)], tmp_path, str(tokenizer), **options))
+    assert re.search(said, describe_inserted(job.options))
 
 
 def test_the_command_of_a_dry_run_prints_the_estimate_and_writes_nothing(

@@ -77,18 +77,6 @@ def test_all_samples_get_the_ids_of_the_native_engine(name: str) -> None:
         assert pure(name).encode(text).tolist() == native(name)(text), text
 
 
-@given(
-    pieces=st.lists(
-        st.sampled_from(
-            ["<｜User｜>", "<｜User", "<|EOT|>", "<", " ", "a", "<｜end▁of▁sentence｜>"]
-        )
-    )
-)
-def test_added_tokens_are_found_as_by_hf(pieces: list[str]) -> None:
-    text = "".join(pieces)
-    assert pure("deepseek_part").encode(text).tolist() == native("deepseek_part")(text)
-
-
 @pytest.mark.parametrize("name", PARTS)
 @given(text=frozen)
 def test_spans_are_those_of_the_decoded_tokens(name: str, text: str) -> None:

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 import tiktoken
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tokpar_pure.bpe import RankBPE, ScoreBPE
+from tokpar_pure.bpe import RankBPE
 from tokpar_pure.merging import (
     SCAN_ATOMS,
 )
 from tokpar_pure.model import EncodesAll, read_model
 
 from tests.conftest import below_one, needs_below_one
-from tests.support.paths import VOCAB
 from tests.support.plain_bpe import merge_by_scanning, rank_rule
 from tokpar.errors import EngineError
 from tokpar.files.vocabulary import byte_alphabet, letters_of
@@ -172,20 +170,6 @@ def test_bytes_by_pairs_give_the_ids_of_hf(config: Config, piece: str) -> None:
     check(config, piece, byte_level=True)
 
 
-tables = st.dictionaries(
-    st.tuples(st.integers(0, 4), st.integers(0, 4)), st.integers(0, 4), max_size=12
-).flatmap(
-    lambda made: st.permutations(range(len(made))).map(
-        lambda order: {
-            pair: (priority, id_) for (pair, id_), priority in zip(made.items(), order, strict=True)
-        }
-    )
-)
-atoms = st.lists(st.integers(0, 4), max_size=30) | st.lists(
-    st.integers(0, 4), min_size=SCAN_ATOMS - 5, max_size=SCAN_ATOMS + 50
-)
-
-
 # ------------------------------------------------------------------------------- ranks
 
 rank_lists = st.lists(st.text("abé", min_size=2, max_size=5), unique=True, max_size=12)
@@ -207,50 +191,6 @@ def test_ranks_give_the_ids_of_tiktoken(tokens: list[str], piece: str) -> None:
     assert [span[0] for span in ours.spans(piece)] == native.encode_ordinary(piece)
     if piece not in tokens:
         assert list(ours.encode(piece)) == merge_by_scanning([*piece.encode()], rank_rule(ranks))
-
-
-# ------------------------------------------------------------------------------- scores
-
-piece_tables = st.dictionaries(
-    st.text("abx", min_size=1, max_size=4), st.sampled_from((-1.0, -2.0, -2.5, -3.0)), max_size=14
-)
-
-
-def naive_scores(scores: Mapping[str, float], text: str) -> list[str]:
-    """SentencePiece's order: of all neighbours that are a piece, the best score, then leftmost."""
-    parts = [*text]
-    while True:
-        pairs = [
-            (-scores[a + b], i)
-            for i, (a, b) in enumerate(itertools.pairwise(parts))
-            if a + b in scores
-        ]
-        if not pairs:
-            return parts
-        _, i = min(pairs)
-        parts[i : i + 2] = [parts[i] + parts[i + 1]]
-
-
-@given(piece_tables, st.text("abx", max_size=25) | long)
-def test_scores_give_what_the_naive_definition_gives(scores: dict[str, float], text: str) -> None:
-    table = {token: (1 + i, score) for i, (token, score) in enumerate(scores.items())}
-    expected: list[int] = []
-    unknown = False
-    for part in naive_scores(scores, text):
-        if part in table or not unknown:
-            expected.append(table.get(part, (0, 0.0))[0])
-        unknown = part not in table
-    model = ScoreBPE(table, unk_id=0)
-    assert list(model.encode(text)) == expected
-    assert [start for _, start, _ in model.spans(text)][1:] == [
-        stop for _, _, stop in model.spans(text)
-    ][:-1]
-
-
-def test_with_bytes_at_hand_unknown_characters_become_bytes() -> None:
-    model = ScoreBPE({"a": (300, -1.0)}, unk_id=0, byte_ids=range(256))
-    assert model.encode("aé") == (300, 0xC3, 0xA9)
-    assert model.spans("aé") == [(300, 0, 1), (0xC3, 1, 2), (0xA9, 1, 2)]
 
 
 # ------------------------------------------------------------------------------- WordPiece
@@ -296,25 +236,6 @@ def test_wordpiece_gives_the_ids_of_hf(config: Config, word: str) -> None:
 def test_wordlevel_gives_the_ids_of_hf(tokens: list[str], word: str, unknown: str) -> None:
     vocab = {token: i for i, token in enumerate(tokens)}
     check({"type": "WordLevel", "vocab": vocab, "unk_token": unknown}, word)
-
-
-def test_the_words_of_bert_give_the_ids_of_hf() -> None:
-    native = below_one().Tokenizer.from_file(str(VOCAB / "bert_part.json"))
-    native.no_truncation()
-    native.no_padding()
-    config = json.loads((VOCAB / "bert_part.json").read_text(encoding="utf-8"))["model"]
-    text = native.normalizer.normalize_str(
-        "Unaffordable naïve 中文 tokenization, isn't it?! 1234 🙂"
-    )
-    split = [piece for piece, _ in native.pre_tokenizer.pre_tokenize_str(text)]
-    expected = native.encode(text, add_special_tokens=False).ids
-    assert read_model(config, False).encode_all(split) == expected
-
-
-# ------------------------------------------------------------------------------- long pieces
-
-
-# ------------------------------------------------------------------------------- bad input
 
 
 def test_bytes_that_utf8_does_not_have_may_be_missing() -> None:

@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Sequence
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from tokpar_pure.adapter import FileTokenizer, PureTokenizer, load
 from tokpar_pure.decoders import read_decoder
 from tokpar_pure.forms import Form
 from tokpar_pure.normalizers import read_normalizer
-from tokpar_pure.postprocess import read_postprocess
+from tokpar_pure.postprocess import PostProcess, read_postprocess
 from tokpar_pure.pretokenize import is_byte_level, read_pre_tokenizer
 from tokpar_pure.tokenizer import read_tokenizer
 from tokpar_pure.traced_text import TracedText
@@ -44,6 +45,13 @@ anything = st.one_of(
         "e\u0301\u0323\u0344\u0327a\u09c7\u09be\uac00\u1100\u1161\u11a8\u1df6ﬁΣİ中 \n▁", max_size=12
     ),
 )
+
+
+EACH_ALONE = (
+    *("", "  a b-c-- ", "ab1ab22--a\n", "Éa e\u0301ﬁ Σ İ", "Café\t中, b_c_d!", "▁a b▁", "aaa 1²½b"),
+    *("\u1100\u1161\u11a8가 \x00\u200d\ufffd", "a\u3000b\x85c \xa0", "abc ab cab"),
+)
+"""What each kind of part changes or divides."""
 
 
 def json_of(part: Any) -> dict[str, Any]:
@@ -141,16 +149,20 @@ def origins(normalizer: Any, text: str) -> list[tuple[int, int]]:
     return offsets
 
 
-@given(st.lists(st.sampled_from(NORMALIZERS), min_size=1, max_size=2), anything)
-@example([normalizers.NFC()], "a\u0323\u0301e\u0301\u0344")
-@example([normalizers.NFD()], "q\u0307\u0323\u1df6")
-@example([normalizers.NFKC()], "ﬁ\u1100\u1161\u11a8")
-def test_normalizers_give_the_text_and_origins_of_hf(stages: list[Any], text: str) -> None:
+def check_normalizers(stages: list[Any], text: str) -> None:
     native = normalizers.Sequence(stages)
     ours = read_normalizer(json_of(native))
     assert ours is not None
     assert ours(text) == native.normalize_str(text)
     assert [(i, i + 1) for i in ours.trace(text)] == origins(native, text)
+
+
+@given(st.lists(st.sampled_from(NORMALIZERS), min_size=1, max_size=2), anything)
+@example([normalizers.NFC()], "a\u0323\u0301e\u0301\u0344")
+@example([normalizers.NFD()], "q\u0307\u0323\u1df6")
+@example([normalizers.NFKC()], "ﬁ\u1100\u1161\u11a8")
+def test_normalizers_give_the_text_and_origins_of_hf(stages: list[Any], text: str) -> None:
+    check_normalizers(stages, text)
 
 
 # Pre-tokenizers
@@ -181,8 +193,7 @@ PRE_TOKENIZERS = [
 ]
 
 
-@given(st.lists(st.sampled_from(PRE_TOKENIZERS), min_size=1, max_size=3), anything)
-def test_pre_tokenizers_give_the_pieces_and_offsets_of_hf(stages: list[Any], text: str) -> None:
+def check_pre_tokenizers(stages: list[Any], text: str) -> None:
     native = pre_tokenizers.Sequence(stages)
     ours = read_pre_tokenizer(json_of(native))
     expected = native.pre_tokenize_str(text)
@@ -190,6 +201,19 @@ def test_pre_tokenizers_give_the_pieces_and_offsets_of_hf(stages: list[Any], tex
     assert [(piece.text, piece.span(0, len(piece.text))) for piece in traced] == expected
     if not ours.needs_origin:
         assert ours.split(text) == [piece for piece, _ in expected]
+
+
+@given(st.lists(st.sampled_from(PRE_TOKENIZERS), min_size=1, max_size=3), anything)
+def test_pre_tokenizers_give_the_pieces_and_offsets_of_hf(stages: list[Any], text: str) -> None:
+    check_pre_tokenizers(stages, text)
+
+
+def test_each_normalizer_and_pre_tokenizer_alone_is_that_of_hf() -> None:
+    for text in EACH_ALONE:
+        for stage in NORMALIZERS:
+            check_normalizers([stage], text)
+        for stage in PRE_TOKENIZERS:
+            check_pre_tokenizers([stage], text)
 
 
 @given(st.booleans(), st.booleans(), st.sampled_from([None, *SPLITS[:10]]), anything)
@@ -375,19 +399,41 @@ TOKENS = (
 )
 
 
+def check_decoders(stages: list[Any], tokens: Sequence[str]) -> None:
+    native = decoders.Sequence(stages)
+    try:
+        expected = native.decode(list(tokens))
+    except BaseException as error:
+        if drawn.is_panic(error):  # Strip, where a token is shorter than what it takes
+            return
+        raise
+    assert read_decoder(json_of(native))(list(tokens)) == expected
+
+
 @given(
     st.lists(st.sampled_from(DECODERS), min_size=1, max_size=3),
     st.lists(st.sampled_from(TOKENS), min_size=1, max_size=8),
 )
 def test_decoders_say_what_those_of_hf_say(stages: list[Any], tokens: list[str]) -> None:
-    native = decoders.Sequence(stages)
-    try:
-        expected = native.decode(tokens)
-    except BaseException as error:
-        if drawn.is_panic(error):  # Strip, where a token is shorter than what it takes
-            return
-        raise
-    assert read_decoder(json_of(native))(tokens) == expected
+    check_decoders(stages, tokens)
+
+
+def test_each_decoder_alone_says_what_that_of_hf_says() -> None:
+    for stage in DECODERS:
+        for first, second in product(TOKENS, repeat=2):
+            check_decoders([stage], [first, second])
+
+
+def test_what_bert_puts_around_ids_counts_for_truncation_and_padding() -> None:
+    config = {
+        "post_processor": {"type": "BertProcessing", "cls": ["[CLS]", 1], "sep": ["[SEP]", 2]},
+        "truncation": CUT | {"max_length": 4},
+        "padding": {"strategy": {"Fixed": 5}, "pad_id": 0, "pad_token": "[PAD]"},
+    }
+    postprocess = read_postprocess(config, add_special_tokens=True)
+    assert postprocess == PostProcess(prefix=(1,), suffix=(2,), limit=2, pad=0, length=5)
+    assert postprocess.one([3, 4, 5]) == [1, 3, 4, 2, 0]
+    assert PostProcess(pad=0, pads_start=True).batch([[3, 4], [5]]) == [[3, 4], [0, 5]]
 
 
 # The committed vocabularies

@@ -14,6 +14,7 @@ import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
+from tokpar_model import model_findings
 from tokpar_pure.adapter import load as load_pure
 
 from tests.conftest import needs_below_one
@@ -33,7 +34,6 @@ from tests.support.texts import texts
 from tests.support.tokenizers_drawn import named_tokenizers, tiktoken_encodings
 from tokpar.adapters.hf_v0 import load as load_hf
 from tokpar.adapters.tiktoken import load as load_tiktoken
-from tokpar.certificate.model.model_proof import model_findings
 
 pytestmark = needs_below_one
 Bytes = Mapping[int, bytes]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import tiktoken
 from tokenizers import Tokenizer
+from tokpar_model import byte_ids, laid_text, model_findings
 
 from tests.conftest import needs_below_one
 from tests.support.model_worlds import (
@@ -25,8 +26,6 @@ from tests.support.model_worlds import (
 from tokpar.adapters import hf_v0
 from tokpar.adapters.hf_v0 import load as load_hf
 from tokpar.adapters.tiktoken import load as load_tiktoken
-from tokpar.certificate.model import byte_ids, laid_text
-from tokpar.certificate.model.model_proof import model_findings
 
 pytestmark = needs_below_one
 CL100K = r"\p{N}{1,3}+|[^\p{N}]"

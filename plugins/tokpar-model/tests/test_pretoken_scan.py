@@ -12,16 +12,16 @@ import tiktoken
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
+from tokpar_model import pretoken_scan
+from tokpar_model.greedy_merging import Work
+from tokpar_model.pretoken_machine import machine_of
+from tokpar_model.pretoken_scan import mark_pretokens
 
 from tests.conftest import needs_below_one
 from tests.support.model_worlds import DRAWN, FAMILIES, PIECES
 from tests.support.patterns_drawn import patterns
 from tests.support.tokenizers_drawn import PATTERNS
 from tokpar.certificate.check_context import RefusedError
-from tokpar.certificate.model import pretoken_scan
-from tokpar.certificate.model.greedy_merging import Work
-from tokpar.certificate.model.pretoken_machine import machine_of
-from tokpar.certificate.model.pretoken_scan import mark_pretokens
 
 pytestmark = needs_below_one
 LONG = (

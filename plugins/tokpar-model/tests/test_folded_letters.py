@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 import tiktoken
+from tokpar_model import model_findings
 
 import tokpar
-from tokpar.certificate.model.model_proof import model_findings
 
 
 @pytest.mark.parametrize(("char", "letter"), [("\u017f", "s"), ("\u212a", "k")])
