@@ -78,7 +78,7 @@ class Row:
 
 
 def drawn_row(rng: random.Random, count: int) -> Row:
-    splits = [SplitStage(drawn_pattern(rng, count == 1), "regex") for _ in range(count)]
+    splits = [SplitStage(drawn_pattern(rng, count == 1)[0], "regex") for _ in range(count)]
     pairs = decided(splits, ATOMS)
     proofs = [
         stage_proof(stage, tree_of(split, pairs.alphabet))

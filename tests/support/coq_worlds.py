@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
+from itertools import product
 from typing import Any
 
+import regex
 import tiktoken
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
 
@@ -67,7 +70,7 @@ class World:
     def drawn_text(self, rng: random.Random) -> str:
         groups = [group for group in self.parts if group]
         few = [rng.choice(rng.choice(groups)) for _ in range(rng.randint(1, 5))]
-        return "".join(rng.choices(few, k=rng.randint(0, 9)))
+        return "".join(rng.choices(few, k=rng.randint(0, 12)))
 
 
 # ------------------------------------------------------------------------------ Coq's words
@@ -148,11 +151,23 @@ def drawn_stage(rng: random.Random) -> tuple[normalizers.Normalizer, str, str]:
 # ------------------------------------------------------------------------------ pre-tokenizers
 
 
-def drawn_pattern(rng: random.Random, covering: bool = True) -> str:
-    """Some alternatives of classes, counts, groups and look-aheads."""
-    rows = ["".join(rng.choices(ITEMS, k=rng.randint(0, 3))) for _ in range(rng.randint(1, 4))]
-    drawn = [rng.choice([f"a{row}", rf"\p{{L}}{row}", f" {row}"]) for row in rows]
-    return "|".join([*drawn, r"[\s\S]"] if covering else drawn)
+@cache
+def examples(item: str) -> list[str]:
+    """Texts that an item matches, or would if it were not possessive and counted one more."""
+    loose = re.sub(r"([+*?}])\+", r"\1", item)
+    loose = re.sub(r"(\d)}", lambda found: f"{int(found[1]) + 1}}}", loose)
+    short = ("".join(row) for size in range(4) for row in product("ab1. ", repeat=size))
+    return [text for text in short if regex.fullmatch(loose, text)] or [""]
+
+
+def drawn_pattern(rng: random.Random, covering: bool = True) -> tuple[str, list[str]]:
+    """Some alternatives of classes, counts, groups and look-aheads, and texts that they match."""
+    rows = [
+        [rng.choice(["a", r"\p{L}", " "]), *rng.choices(ITEMS, k=rng.randint(0, 3))]
+        for _ in range(rng.randint(1, 4))
+    ]
+    texts = ["".join(map(rng.choice, map(examples, row))) for row in rows for _ in range(4)]
+    return "|".join(["".join(row) for row in rows] + [r"[\s\S]"] * covering), texts
 
 
 @dataclass(frozen=True)
@@ -163,6 +178,7 @@ class PreTokenizer:
     signs: Sequence[str] = ()
     splits: Sequence[str] = ()
     symbols: Mapping[str, int] = field(default_factory=dict)
+    texts: Sequence[str] = ()
 
     def before(self, other: PreTokenizer) -> PreTokenizer:
         return PreTokenizer(
@@ -170,10 +186,13 @@ class PreTokenizer:
             [*self.signs, *other.signs],
             [*self.splits, *other.splits],
             {**self.symbols, **other.symbols},
+            [*self.texts, *other.texts],
         )
 
 
-def of_patterns(patterns: Sequence[str], engine: str) -> PreTokenizer | None:
+def of_patterns(
+    patterns: Sequence[str], engine: str, texts: Sequence[str] = ()
+) -> PreTokenizer | None:
     """The patterns as Coq writes them, or None if they are none of PatternPairs.v."""
     stages = [SplitStage(pattern, engine) for pattern in patterns]
     try:
@@ -185,16 +204,19 @@ def of_patterns(patterns: Sequence[str], engine: str) -> PreTokenizer | None:
         [pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in patterns],
         splits=[f"Pattern ({tree})" for tree in trees],
         symbols=dict(zip(KNOWN, symbols.symbols(KNOWN), strict=True)),
+        texts=texts,
     )
 
 
 def drawn_patterns(rng: random.Random) -> PreTokenizer:
     """One to three patterns, or a family's."""
     while True:
-        patterns = [drawn_pattern(rng, rng.random() < 0.6) for _ in range(rng.choice([1, 1, 2, 3]))]
+        count = rng.choice([1, 1, 2, 3])
+        drawn = [drawn_pattern(rng, rng.random() < 0.6) for _ in range(count)]
+        patterns, texts = [pattern for pattern, _ in drawn], [t for _, row in drawn for t in row]
         if rng.random() < 0.2:
             patterns = [*oniguruma_patterns(rng.choice(FAMILIES))]
-        if found := of_patterns(patterns, "oniguruma"):
+        if found := of_patterns(patterns, "oniguruma", texts):
             return found
 
 
@@ -369,7 +391,7 @@ def drawn_words(rng: random.Random) -> Model:
 # ------------------------------------------------------------------------------ tokenizers
 
 MODELS = {"bytes": drawn_bytes, "letters": drawn_letters, "words": drawn_words}
-KINDS = (*MODELS, "tiktoken")
+KINDS = ("bytes", "words", "letters", "words", "tiktoken")
 
 
 def drawn_worlds(seed: str, kinds: Sequence[str] = KINDS) -> Iterator[World]:
@@ -397,7 +419,13 @@ def drawn_tokenizer(rng: random.Random, kind: str) -> World:
     chosen = drawn_tokens(rng, engine)
     normalizer, splits = [coq for _, coq, _ in stages], listed(pre.splits)
     facts = Facts(model.coq, normalizer, pre.signs, splits, pre.symbols, *chosen.facts)
-    parts_of_texts = (LETTERS, model.texts, "".join(chars for *_, chars in stages), chosen.contents)
+    parts_of_texts = (
+        LETTERS,
+        pre.texts,
+        model.texts,
+        "".join(chars for *_, chars in stages),
+        chosen.contents,
+    )
     return World(ids_or_panic(engine), facts.coq(), parts_of_texts)
 
 
@@ -476,8 +504,10 @@ def ids_or_panic(engine: Tokenizer) -> Callable[[str], list[int]]:
 
 def drawn_tiktoken(rng: random.Random) -> World:
     """tiktoken: merges by the rank of their bytes, whole pieces, special tokens."""
-    while not (row := of_patterns([pattern := drawn_pattern(rng)], "fancy-regex")):
-        pass
+    row = None
+    while row is None:
+        pattern, texts = drawn_pattern(rng)
+        row = of_patterns([pattern], "fancy-regex")
     # one way to make each token: Coq orders pairs of strings, tiktoken what they make
     merges = drawn_merges(rng, OFTEN, ambiguous=False)
     made = ["".join(pair) for pair in merges]
@@ -503,4 +533,4 @@ def drawn_tiktoken(rng: random.Random) -> World:
     def encode(text: str) -> list[int]:
         return [*engine.encode(text, allowed_special="all")]
 
-    return World(encode, facts.coq(), (LETTERS, [*map(text_of, made)], chosen))
+    return World(encode, facts.coq(), (LETTERS, texts, [*map(text_of, made)], chosen))
