@@ -77,7 +77,7 @@ def split(name: str, behavior: str = "isolated", invert: bool = False) -> Any:
 
 
 def characters(**options: Any) -> Any:
-    """BPE over characters, some of which are tokens."""
+    """BPE over characters; some characters are tokens."""
     atoms = ["<unk>", MARK, *sorted(set(TEXT) - {" ", "\n", "x"})]
     vocab = {token: k for k, token in enumerate([*atoms, f"e{MARK}"])}
     unknown = {"unk_token": "<unk>"} | options

@@ -99,7 +99,7 @@ def test_the_rows_of_one_seam_are_those_of_the_two_chunks() -> None:
     assert len(common) == seam.matched > 0
     assert all(token.start < seam.position for token in seam.left_row.tokens if token.kept)
     assert all(token.start >= seam.position for token in seam.right_row.tokens if token.kept)
-    assert "".join(stretch.text for stretch in seam.before + seam.after) == show_text(
+    assert "".join(part.text for part in seam.before + seam.after) == show_text(
         PROSE[seam.position - 12 : seam.position + 12]
     )
 
