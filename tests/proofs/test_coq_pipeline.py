@@ -162,7 +162,7 @@ PLANTED = [
 ]
 
 
-@pytest.mark.parametrize(("file", "right", "wrong"), cases(PLANTED, PLANTED[::20]))
+@pytest.mark.parametrize(("file", "right", "wrong"), cases(PLANTED, PLANTED[::30]))
 def test_a_mistake_in_the_definitions_is_found(
     tmp_path: Path, file: str, right: str, wrong: str
 ) -> None:
