@@ -273,15 +273,6 @@ def changed_ids(ids: IdArray) -> Iterator[IdArray]:
             yield np.concatenate((ids[: k - 1], ids[[k, k - 1]], ids[k + 1 :]))
 
 
-@tiling
-def test_a_changed_id_is_found_without_encoding_where_tokens_tile(
-    make: Callable[[], tuple[Any, str, Encoding]],
-) -> None:
-    tokenizer, text, encoding = make()
-    for ids in changed_ids(encoding.ids):
-        assert not check(encoding_of(ids, encoding.seams), text, tokenizer).ok
-
-
 @pytest.mark.ids
 @case
 def test_a_changed_id_is_found_at_level_ids(make: Callable[[], tuple[Any, str, Encoding]]) -> None:
@@ -422,19 +413,6 @@ def test_bert_pairs_need_cleaning_and_spaced_ideographs(clean: bool, chinese: bo
     pair = Seam(1, "PAIR", "4.8", (("pattern", "bert"),))
     space = Seam(2, "PAIR", "4.8", witness("bert", "any", "space"))
     assert [f.kind for f in seam_findings([pair, space], "a. b", facts)] == ["normalizer"]
-
-
-def test_inserted_ids_must_be_those_that_finishing_inserts() -> None:
-    tokenizer, text, encoding = bracketed_case()
-    for place in (0, -2, -1):
-        ids = encoding.ids.copy()
-        ids[place] += 1
-        changed = encoding_of(ids, encoding.seams)
-        assert {each.kind for each in check_seams(changed, text, tokenizer).findings} == {
-            "inserted"
-        }
-        assert not check(changed, text, tokenizer).ok
-    assert "inserted" in kinds(check(encoding_of(encoding.ids[:2], ()), text, tokenizer))
 
 
 def test_truncation_limits_the_check_and_the_report_says_so() -> None:
