@@ -345,6 +345,7 @@ def refusals(tokenizer: Small, text: str) -> set[int]:
         (Added("x a", rstrip=True), "x a\n\nb", {3}),
         (Added("b", lstrip=True), "a.\nb", {3}),
         (Added("b", single_word=True), "1b.b,b'", {1}),
+        (Added("b", single_word=True), "\u0301b.b,b'", {1}),  # a mark is a word character
         (Added("a ", rstrip=True), "a  b.c", {2}),
         (Added("\n", lstrip=True), "a \n\nb", {2, 3}),
     ],

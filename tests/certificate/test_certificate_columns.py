@@ -95,7 +95,7 @@ def claimed_of(
 
 
 def compared(text: str, facts: Facts) -> list[bool]:
-    """What columns license, all of which the judge licenses; what they leave to the judge is not
+    """The judge licenses all that columns license; what they leave to the judge is not
     asked for."""
     columns, _ = claimed(text, facts)
     placed = np.ones(len(columns), dtype=np.bool_)

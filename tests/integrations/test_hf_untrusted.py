@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer
 
 import tokpar
+from tests.conftest import divided
 from tests.support import hf_calls as draw
 from tests.support.chat_templates import ROLE_TOKENS, THINKING, TOOLS, chats
 from tests.support.hf_calls import SENSIBLE, Call, some_of
@@ -62,6 +63,7 @@ def definition(own: Any, text: str, untrusted: Any) -> list[int]:
 
 
 @pytest.mark.parametrize("name", SMALL)
+@divided(len(SMALL))
 @given(data=st.data())
 def test_without_untrusted_text_a_call_is_what_it_was(name: str, data: st.DataObject) -> None:
     own, fast = pair(name)
@@ -80,6 +82,7 @@ OPTIONS.pop("add_special_tokens")
 
 
 @pytest.mark.parametrize("name", CHATTING)
+@divided(2 * len(CHATTING))
 @given(data=st.data())
 def test_a_chat_without_control_tokens_in_its_contents_is_what_it_was(
     name: str, data: st.DataObject
@@ -115,6 +118,7 @@ def columns(result: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", CHATTING)
+@divided(2 * len(CHATTING))
 @given(chat=chats(), prompt=st.booleans())
 def test_contents_spell_no_control_token(
     name: str, chat: list[dict[str, Any]], prompt: bool

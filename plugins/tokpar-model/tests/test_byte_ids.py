@@ -151,7 +151,7 @@ def test_the_proof_names_the_tables_and_what_it_assumes() -> None:
 
 
 def test_added_tokens_are_found_in_two_rounds_as_the_engine_finds_them() -> None:
-    """Those that are searched in normalized text come second, even where they begin earlier."""
+    """Tokens that are searched in normalized text come second, even where they begin earlier."""
     tokens = [added("ab", 256, normalized=True), added("bb", 257)]
     config = bpe_config(numbered(*LETTERS), tokens=tokens)
     for text in map("".join, product("ab", repeat=5)):
