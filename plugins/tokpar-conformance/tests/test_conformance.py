@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
@@ -198,7 +199,7 @@ def encoding(name: str, ids: Callable[[str], Any]) -> Any:
 
 
 FAILURE = """\
-drops does not conform: 1 of 24 checks failed
+drops does not conform: 1 of N checks failed
 
 reference: the ids are those of toy, for code points that all engines classify alike
     text      'aaaaaaaaaaaaaaaaaaaaa' (21 code points)
@@ -221,7 +222,8 @@ def test_a_failure_reads_like_this() -> None:
     drops = encoding("drops", lambda text: TOY.id_list(text)[: -1 if len(text) > 20 else None])
     with pytest.raises(ConformanceError) as error:
         check_tokenizer(drops, Encodes(), examples=0)
-    assert str(error.value) == FAILURE
+    # each lossless strategy that is installed is a check
+    assert re.sub(r"of \d+ checks", "of N checks", str(error.value)) == FAILURE
     assert error.value.checks == ("reference",)
 
 
