@@ -2,7 +2,7 @@
 
     python -m tests.benchmarks.prompts FILE TEXT [--sizes 50,200,1000,2000,4000] [--rows 200]
 
-FILE: a tokenizer.json. TEXT: a file of text with 3 * rows * size characters or more, of which some
+FILE: a tokenizer.json. TEXT: a file of text with 3 * rows * size characters or more, the first half
 is read first. "new": the first call of other prompts of the text; "seen": the same prompts again,
 the least of five rounds; "as_hf": transformers' own object and ours, seen. The ids of all calls
 are compared. Prints rows separated by commas: docs/data/prompts.csv.

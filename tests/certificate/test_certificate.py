@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tokenizers import AddedToken as Added
 from tokenizers import normalizers
 
+import tokpar
 from tests.support.certified import (
     ADDED,
     ANY_BERT,
@@ -37,6 +38,7 @@ from tests.support.certified import (
     with_seam,
     witness,
 )
+from tests.support.seams import part
 from tokpar.arrays import IdArray
 from tokpar.certificate.checker import check, check_seams, seam_findings
 from tokpar.encoding import Encoding
@@ -97,71 +99,53 @@ def assert_true_to_engine(tokenizer: Small, text: str) -> int:
 PLAIN_TEXTS = st.lists(
     st.sampled_from([*"aabbABsl   '..,11\n\t中é\u0301"]), min_size=2, max_size=20
 ).map("".join)
+FAMILIES = st.sampled_from(REGEX_FAMILIES)
+KINDS: dict[str, st.SearchStrategy[Small]] = {
+    "regex": st.builds(regex_tokenizer, FAMILIES, st.none(), ADDED),
+    "regex behind normalizers": st.builds(regex_tokenizer, FAMILIES, NORMALIZERS, ADDED),
+    "prefix space": st.builds(regex_tokenizer, st.just("gpt2"), NORMALIZERS, ADDED, st.just(True)),
+    "bert": st.builds(bert_tokenizer, ANY_BERT | NORMALIZERS, ADDED),
+    "metaspace": st.builds(
+        metaspace_tokenizer, NORMALIZERS, ADDED, st.sampled_from(["always", "first", "never"])
+    ),
+    "dummy": st.builds(dummy_tokenizer, ADDED),
+}
 
 
 @pytest.mark.ids
-@given(TEXTS, st.sampled_from(REGEX_FAMILIES), ADDED)
-def test_licensed_seams_of_regex_families_give_the_serial_ids(
-    text: str, family: str, added: list[Added]
+@pytest.mark.parametrize("kind", KINDS)
+@given(data=st.data(), text=TEXTS | PLAIN_TEXTS)
+def test_licensed_seams_give_the_serial_ids(kind: str, data: st.DataObject, text: str) -> None:
+    assert_true_to_engine(data.draw(KINDS[kind]), text)
+
+
+ROW = normalizers.Sequence
+CLEANING = bert_normalizer(True, True, None, True)
+ONCE_WRONG: list[tuple[str, Callable[..., Small], Any, list[Added]]] = [
+    ("a \u0301 b", regex_tokenizer, normalizers.StripAccents(), []),
+    ("¨ a", regex_tokenizer, ROW([normalizers.NFKD(), normalizers.StripAccents()]), []),
+    ("中 a", regex_tokenizer, CLEANING, []),
+    ("ab.c", regex_tokenizer, normalizers.Strip(), [Added(" ", normalized=True)]),
+    ("A|B", regex_tokenizer, ROW([normalizers.Lowercase(), normalizers.Replace("a|b", "c")]), []),
+    ("㎡12 3456", regex_tokenizer, normalizers.NFKC(), []),
+    ("1\u0301234567", regex_tokenizer, normalizers.StripAccents(), []),
+    ("foo\u2e43bar", bert_tokenizer, CLEANING, []),
+    ("foo\x0bbar\u061dbaz", bert_tokenizer, CLEANING, []),
+    ("a <s>", dummy_tokenizer, None, [Added("<s>")]),
+    ("<s> b", dummy_tokenizer, None, [Added("<s>")]),
+    ("a b", dummy_tokenizer, None, [Added(" b")]),
+    ("a  b", dummy_tokenizer, None, []),
+]
+
+
+@pytest.mark.parametrize(("text", "make", "normalizer", "added"), ONCE_WRONG)
+def test_texts_on_which_a_rule_was_once_wrong(
+    text: str, make: Callable[..., Small], normalizer: Any, added: list[Added]
 ) -> None:
-    assert_true_to_engine(regex_tokenizer(family, None, added), text)
-
-
-@pytest.mark.ids
-@given(TEXTS | PLAIN_TEXTS, st.sampled_from(REGEX_FAMILIES), NORMALIZERS, ADDED)
-@example("a \u0301 b", "cl100k", normalizers.StripAccents(), [])
-@example(
-    "¨ a", "cl100k", normalizers.Sequence([normalizers.NFKD(), normalizers.StripAccents()]), []
-)
-@example("中 a", "cl100k", bert_normalizer(True, True, None, True), [])
-@example("ab.c", "gpt2", normalizers.Strip(), [Added(" ", normalized=True)])
-@example(
-    "A|B",
-    "gpt2",
-    normalizers.Sequence([normalizers.Lowercase(), normalizers.Replace("a|b", "c")]),
-    [],
-)
-@example("㎡12 3456", "cl100k", normalizers.NFKC(), [])
-@example("1\u0301234567", "cl100k", normalizers.StripAccents(), [])
-def test_licensed_seams_beside_normalizers_give_the_serial_ids(
-    text: str, family: str, normalizer: Any, added: list[Added]
-) -> None:
-    assert_true_to_engine(regex_tokenizer(family, normalizer, added), text)
-
-
-@given(TEXTS, NORMALIZERS, ADDED)
-def test_licensed_seams_beside_a_prefix_space_give_the_serial_ids(
-    text: str, normalizer: Any, added: list[Added]
-) -> None:
-    assert_true_to_engine(regex_tokenizer("gpt2", normalizer, added, prefix_space=True), text)
-
-
-@pytest.mark.ids
-@given(TEXTS, ANY_BERT | NORMALIZERS, ADDED)
-@example("foo\u2e43bar", bert_normalizer(True, True, None, True), [])
-@example("foo\x0bbar\u061dbaz", bert_normalizer(True, True, None, True), [])
-def test_licensed_seams_of_bert_give_the_serial_ids(
-    text: str, normalizer: Any, added: list[Added]
-) -> None:
-    assert_true_to_engine(bert_tokenizer(normalizer, added), text)
-
-
-@pytest.mark.ids
-@given(TEXTS, NORMALIZERS, ADDED, st.sampled_from(["always", "first", "never"]))
-def test_licensed_seams_of_metaspace_give_the_serial_ids(
-    text: str, normalizer: Any, added: list[Added], scheme: str
-) -> None:
-    assert_true_to_engine(metaspace_tokenizer(normalizer, added, scheme), text)
-
-
-@pytest.mark.ids
-@given(TEXTS, ADDED)
-@example("a <s>", [Added("<s>")])
-@example("<s> b", [Added("<s>")])
-@example("a b", [Added(" b")])
-@example("a  b", [])
-def test_licensed_absorbed_spaces_give_the_serial_ids(text: str, added: list[Added]) -> None:
-    assert_true_to_engine(dummy_tokenizer(added), text)
+    families = [["gpt2"], ["cl100k"]] if make is regex_tokenizer else [[]]
+    for family in families:
+        settings = [added] if make is dummy_tokenizer else [*family, normalizer, added]
+        assert_true_to_engine(make(*settings), text)
 
 
 def bracketed_case() -> tuple[Small, str, Encoding]:
@@ -271,15 +255,6 @@ def changed_ids(ids: IdArray) -> Iterator[IdArray]:
         yield np.insert(ids, k, ids[k])
         if k and ids[k] != ids[k - 1]:
             yield np.concatenate((ids[: k - 1], ids[[k, k - 1]], ids[k + 1 :]))
-
-
-@tiling
-def test_a_changed_id_is_found_without_encoding_where_tokens_tile(
-    make: Callable[[], tuple[Any, str, Encoding]],
-) -> None:
-    tokenizer, text, encoding = make()
-    for ids in changed_ids(encoding.ids):
-        assert not check(encoding_of(ids, encoding.seams), text, tokenizer).ok
 
 
 @pytest.mark.ids
@@ -425,17 +400,34 @@ def test_bert_pairs_need_cleaning_and_spaced_ideographs(clean: bool, chinese: bo
     assert [f.kind for f in seam_findings([pair, space], "a. b", facts)] == ["normalizer"]
 
 
-def test_inserted_ids_must_be_those_that_finishing_inserts() -> None:
-    tokenizer, text, encoding = bracketed_case()
-    for place in (0, -2, -1):
+@pytest.mark.parametrize("number", [2**40, 2**63, 2**64, -(2**63), 10**30])
+@pytest.mark.parametrize("name", ["position", "token"])
+def test_any_number_in_a_seam_is_a_finding(name: str, number: int) -> None:
+    """An encoding that was made in memory passes no reader."""
+    tokenizer, text, encoding = cl100k_case()
+    seams = [*encoding.seams[:-1], dataclasses.replace(encoding.seams[-1], **{name: number})]
+    found: Any = Encoding.of(encoding.ids, tuple(seams), encoding.report)  # type: ignore[arg-type]
+    assert check(found, text, tokenizer).findings
+
+
+def test_inserted_ids_are_known_where_nothing_is_cut_or_padded() -> None:
+    tokenizer: Any = tokpar.load(part("bert_part"), truncation=False, padding=False)
+    assert tuple(map(len, tokenizer.special_tokens)) == (1, 1)
+    text = "One two three four five"
+    encoding = tokpar.encode(text, tokenizer)
+    assert check(encoding, text, tokenizer).ok
+    for place in (0, len(encoding.ids) - 1):
         ids = encoding.ids.copy()
         ids[place] += 1
-        changed = encoding_of(ids, encoding.seams)
-        assert {each.kind for each in check_seams(changed, text, tokenizer).findings} == {
-            "inserted"
-        }
-        assert not check(changed, text, tokenizer).ok
-    assert "inserted" in kinds(check(encoding_of(encoding.ids[:2], ()), text, tokenizer))
+        changed = dataclasses.replace(encoding, ids=ids)
+        [finding] = check_seams(changed, text, tokenizer).findings
+        assert finding.kind == "inserted"
+        expected = f"id {place}: expected {encoding.ids[place]} to be inserted, got {ids[place]}"
+        assert finding.message == expected
+    [finding] = check_seams(
+        dataclasses.replace(encoding, ids=encoding.ids[:1]), text, tokenizer
+    ).findings
+    assert finding.message == "expected at least the 2 ids that are inserted, got 1"
 
 
 def test_truncation_limits_the_check_and_the_report_says_so() -> None:

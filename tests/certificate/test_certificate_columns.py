@@ -46,18 +46,14 @@ from tokpar.certificate.check_context import CheckContext, RefusedError
 from tokpar.certificate.checker import check, check_seams, seam_findings, surely_licensed
 from tokpar.certificate.fact_differences import AS_TOLD
 from tokpar.certificate.frozen_tables import load_tables
-from tokpar.certificate.id_proof import edge_findings, token_counts
+from tokpar.certificate.id_proof import token_counts
 from tokpar.certificate.rule_checker import RuleChecker
-from tokpar.certificate.tokenizer_probe import TokenizerProbe
 from tokpar.cuts.finder import finder_for
 from tokpar.encoding import Encoding
 from tokpar.interfaces import facts_of
 from tokpar.patterns.shipped_patterns import QWEN2
 from tokpar.seams import Columns, Everywhere, Seams
 from tokpar.types import AddedToken, Facts, Report, Seam
-
-# ------------------------------------------------------------------------------- the text's spaces
-
 
 # ------------------------------------------------------------------------------- columns
 
@@ -99,7 +95,7 @@ def claimed_of(
 
 
 def compared(text: str, facts: Facts) -> list[bool]:
-    """What columns license, all of which the judge licenses; what they leave to the judge is not
+    """The judge licenses all that columns license; what they leave to the judge is not
     asked for."""
     columns, _ = claimed(text, facts)
     placed = np.ones(len(columns), dtype=np.bool_)
@@ -438,7 +434,7 @@ def test_an_added_token_that_forbids_a_cut_in_or_beside_a_region_is_found(
     """Regions [0, A), [A, B), ...; the token stands at every place of the text."""
     facts = cl100k().facts
     starts = range(len(DENSE))
-    for place, size in product(cases(starts, starts[:: 2 + len(flags)]), (2, 5)):
+    for place, size in product(cases(starts, starts[::6]), (2, 5)):
         content = DENSE[place : place + size]
         tokens = (AddedToken(content, 9, **flags),)
         first = DENSE.index(content)
@@ -493,29 +489,6 @@ def test_every_place_of_a_region_that_is_licensed_is_licensed_alone(
             assert not [*seam_findings([seam], text, facts)], (place, text)
 
 
-# each planted mistake in judging regions lets a fault through that the tests above find
-@pytest.mark.parametrize(
-    ("name", "wrong"),
-    [
-        ("_near_added_tokens", lambda regions, ground: iter(())),
-        ("_placement_findings", lambda regions, planned, certain, length: iter(())),
-        ("_require_licence", lambda licence, ground: None),
-    ],
-)
-def test_each_part_of_judging_regions_is_needed(
-    monkeypatch: pytest.MonkeyPatch, name: str, wrong: Any
-) -> None:
-    monkeypatch.setattr(checker, name, wrong)
-    with pytest.raises(AssertionError):
-        all_of_regions()
-
-
-def all_of_regions() -> None:
-    test_an_added_token_that_forbids_a_cut_in_or_beside_a_region_is_found({})
-    assert regions_case([(0, A), (A, B - 1)]) == {"region"}
-    assert regions_case([(0, A)], dataclasses.replace(UNIVERSAL, rule="EDGE")) == {"theorem"}
-
-
 # ------------------------------------------------------------------------------- ids
 
 
@@ -532,26 +505,12 @@ def test_counts_before_planned_seams_are_looked_at() -> None:
 
 def test_any_id_that_is_replaced_inside_a_region_is_found() -> None:
     tokenizer, text, encoding = dense_case()
-    numbers = range(len(encoding.ids))
+    known, numbers = encoding.ids.tolist(), range(len(encoding.ids))
     for k in cases(numbers, numbers[::4]):
-        for other in {int(encoding.ids[j]) for j in range(len(encoding.ids))} | {0, 99, 2**31}:
-            if other != encoding.ids[k]:
-                ids = encoding.ids.copy()
-                ids[k] = other
-                try:
-                    assert not check(with_seams(encoding, encoding.seams, ids), text, tokenizer).ok
-                except KeyError:  # the adapter of this test knows no such id
-                    continue
-
-
-def test_a_token_across_a_space_of_a_region_is_found() -> None:
-    """The ids spell the text, but no id begins at the cut."""
-    tokenizer, text = cl100k(), "ab cd ef"
-    encoding = dense_encoding(tokenizer, text, (), UNIVERSAL)
-    assert check(encoding, text, tokenizer).ok
-    answers = TokenizerProbe(tokenizer, text, encoding.ids)
-    found = [*edge_findings(Columns(), np.array([2, 4]), answers)]
-    assert [(f.kind, f.position) for f in found] == [("token", 4)]
+        for other in cases({*known, 0, 99}, {known[k - 1], known[k - 7]}):
+            if other != known[k]:
+                ids = np.array([*known[:k], other, *known[k + 1 :]], dtype=np.uint32)
+                assert not check(with_seams(encoding, encoding.seams, ids), text, tokenizer).ok
 
 
 def test_dense_ids_that_cross_a_space_are_found_by_the_check() -> None:

@@ -102,7 +102,7 @@ READ = (
     *("as_target_tokenizer", "prepare_seq2seq_batch", "sanitize_special_tokens"),
     *("additional_special_tokens", "additional_special_tokens_ids", "special_tokens_map_extended"),
 )
-"""Attributes of which the value is compared, or the error that they are not there."""
+"""Attributes whose value is compared, or the error that they are missing."""
 
 BY_THEMSELVES = {
     "convert_to_native_format": "test_a_class_method_gives_what_the_original_gives",

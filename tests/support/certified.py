@@ -151,7 +151,7 @@ def added_of(tokens: Sequence[Added]) -> tuple[AddedToken, ...]:
 
 
 def endless(token: Added, normalizer: Any) -> bool:
-    """A token of which the normalizer leaves nothing: with rstrip, the engine's own call never
+    """A token that the normalizer empties: with rstrip, the engine's own call never
     ends and takes all memory (tokenizers 0.23)."""
     return token.normalized and token.rstrip and not normalizer.normalize_str(token.content)
 

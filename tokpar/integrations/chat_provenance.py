@@ -54,8 +54,8 @@ def _control_pattern(tokens: frozenset[str]) -> regex.Pattern[str]:
 
 
 def require_whole(text: MarkedText, tokens: frozenset[str], data: Iterable[str]) -> None:
-    """Raises OptionError for a control token in `text` of which the template wrote a part only, and
-    for one that no string of `data` holds, although the template wrote no character of it."""
+    """Raises OptionError for a control token in `text` if the template wrote only a part of it, or
+    if the template wrote no character of it and no string of `data` holds it."""
     marks = marks_of(text)
     for match in _control_pattern(tokens).finditer(text, overlapped=True):
         token, start = match[0], match.start()

@@ -239,8 +239,7 @@ class Acceleration:
     def result(
         self, data: dict[str, Any], row_encodings: EncodedCall, is_one: bool, verbose: bool
     ) -> BatchEncoding:
-        """The result of a call, of which `data` has the columns. `is_one`: of a text, not of a
-        batch."""
+        """The result of a call; `data` has its columns. `is_one`: of a text, not of a batch."""
         columns, sequences = row_encodings.columns, row_encodings.frame.sequences
         self._count(len(row_encodings))
         for row in data["input_ids"]:

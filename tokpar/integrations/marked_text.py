@@ -1,7 +1,7 @@
 """A str that knows, for each of its characters, whether a chat template wrote it.
 
 Methods of str that a template calls keep the marks; the result of any other method or function is
-a plain str, of which no character is marked. So a step that is not followed loses marks and never
+a plain str without marks. So a step that is not followed loses marks and never
 makes one."""
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class MarkedText(str):
 
     @classmethod
     def of_template(cls, text: str) -> Self:
-        """Text of which the template wrote every character."""
+        """Text whose every character the template wrote."""
         return cls(text, b"\1" * len(text))
 
     def _letter_by_letter(self, text: str) -> MarkedText:

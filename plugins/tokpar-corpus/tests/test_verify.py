@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ from tokpar_corpus.shards import open_shard
 from tokpar_corpus.tokenizer_source import load_for_corpus
 from written_shards import TEXTS, VOCAB, kind, names_of, write_input
 
+from tests.support.profiles import cases
+
+PARTS = ("deepseek_part", "llama_style", "metaspace_unigram", "bert_part")
 DEEPSEEK = str(VOCAB / "deepseek_part.json")
 LONG = "The quick brown fox jumps over the lazy dog. " * 14_000
 
@@ -29,12 +33,14 @@ def built(folder: Path, texts: list[str] = TEXTS, **options: object) -> tuple[Pa
     return folder / "out", source
 
 
+BUILT = [*product(["megatron", "numpy", "parquet", "arrow"], PARTS)]
+
+
 def failed(report: VerifyReport) -> list[str]:
     return [result.check for result in report.results if result.count]
 
 
-@pytest.mark.parametrize("name", ["deepseek_part", "llama_style", "metaspace_unigram", "bert_part"])
-@pytest.mark.parametrize("format_", ["megatron", "numpy", "parquet", "arrow"])
+@pytest.mark.parametrize(("format_", "name"), cases(BUILT, BUILT[::5]))
 def test_what_build_wrote_passes_audit_and_verify(format_: str, name: str, tmp_path: Path) -> None:
     end = {"deepseek_part": True, "llama_style": True}.get(name, False)
     options = {"append_eod": end, "eod_token": 2 if name == "llama_style" else 1}
