@@ -19,8 +19,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 import tokpar
 from tests.conftest import cases
 from tests.support.certified import (
-    ADDED,
-    NORMALIZERS,
+    KINDS,
     REGEX_FAMILIES,
     TEXTS,
     Small,
@@ -115,23 +114,12 @@ EVERY = (
 )
 
 
-@given(TEXTS, st.sampled_from(REGEX_FAMILIES), NORMALIZERS, ADDED, st.booleans())
+@pytest.mark.parametrize("kind", [*KINDS][1:])
+@given(data=st.data(), text=TEXTS)
 def test_columns_never_license_what_the_judge_refuses(
-    text: str, family: str, normalizer: Any, tokens: list[Added], prefix: bool
+    kind: str, data: st.DataObject, text: str
 ) -> None:
-    if prefix:
-        facts = regex_tokenizer("gpt2", normalizer, tokens, prefix_space=True).facts
-    else:
-        facts = regex_tokenizer(family, normalizer, tokens).facts
-    compared(text, facts)
-
-
-@given(TEXTS, NORMALIZERS, ADDED)
-def test_columns_never_license_what_the_judge_refuses_for_bert_and_metaspace(
-    text: str, normalizer: Any, tokens: list[Added]
-) -> None:
-    compared(text, bert_tokenizer(normalizer, tokens).facts)
-    compared(text, metaspace_tokenizer(normalizer, tokens, "always").facts)
+    compared(text, data.draw(KINDS[kind]).facts)
 
 
 FACTS: dict[str, Callable[[], Facts]] = {
@@ -335,35 +323,24 @@ def test_regions_are_refused_for_other_facts(change: dict[str, Any], kind: str) 
     assert {f.kind for f in seam_findings(alone, text, facts)} == {kind}
 
 
-STAGES = {
-    "Strip": normalizers.Strip(),
-    "Replace": normalizers.Replace("a", " "),
-    "BertNormalizer": bert_normalizer(True, True, None, True),
-    "StripAccents": normalizers.StripAccents(),
+REFUSED: dict[str, tuple[Any, list[Added], str, set[str]]] = {
+    "Strip": (normalizers.Strip(), [], "ab cd", {"normalizer"}),
+    "Replace": (normalizers.Replace("a", " "), [], "ab cd", {"normalizer"}),
+    "BertNormalizer": (bert_normalizer(True, True, None, True), [], "ab cd", {"normalizer"}),
+    "StripAccents": (normalizers.StripAccents(), [], "ab cd", {"normalizer"}),
+    "NFC": (normalizers.NFC(), [], "ab cd", set()),
+    "tokens": (normalizers.NFC(), [Added("x", normalized=True)], "ab cd", {"added token"}),
+    "a surrogate": (None, [], "ab cd \ud800", {"surrogate"}),
 }
 
 
-@pytest.mark.parametrize("name", [*STAGES])
-def test_regions_are_refused_beside_a_normalizer_that_changes_spaces(name: str) -> None:
-    facts = regex_tokenizer("cl100k", STAGES[name]).facts
+@pytest.mark.parametrize("name", REFUSED)
+def test_regions_are_refused_where_the_text_is_not_what_the_pattern_gets(name: str) -> None:
+    normalizer, tokens, text, found = REFUSED[name]
+    facts = regex_tokenizer("cl100k", normalizer, tokens).facts
     licence = Seam(0, "PAIR", "20", witness("cl100k", "non-space", "space"))
-    alone = Seams(Columns(), Everywhere(licence, np.array([(0, 5)])))
-    assert {f.kind for f in seam_findings(alone, "ab cd", facts)} == {"normalizer"}
-    plain = regex_tokenizer("cl100k", normalizers.NFC()).facts
-    assert not [*seam_findings(alone, "ab cd", plain)]
-
-
-def test_regions_are_refused_where_added_tokens_are_searched_in_the_normalized_text() -> None:
-    facts = regex_tokenizer("cl100k", normalizers.NFC(), [Added("x", normalized=True)]).facts
-    licence = Seam(0, "PAIR", "20", witness("cl100k", "non-space", "space"))
-    alone = Seams(Columns(), Everywhere(licence, np.array([(0, 5)])))
-    assert {f.kind for f in seam_findings(alone, "ab cd", facts)} == {"added token"}
-
-
-def test_a_text_with_a_surrogate_has_no_regions() -> None:
-    text = "ab cd \ud800"
-    alone = Seams(Columns(), Everywhere(UNIVERSAL, np.array([(0, len(text))])))
-    assert {f.kind for f in seam_findings(alone, text, cl100k().facts)} == {"surrogate"}
+    alone = Seams(Columns(), Everywhere(licence, np.array([(0, len(text))])))
+    assert {finding.kind for finding in seam_findings(alone, text, facts)} == found
 
 
 @pytest.mark.parametrize("scheme", ["bert", "metaspace"])
@@ -458,21 +435,17 @@ def test_an_added_token_that_forbids_a_cut_in_or_beside_a_region_is_found(
             assert not [*seam_findings(seams, DENSE, with_token)], content
 
 
-@given(TEXTS, st.sampled_from(REGEX_FAMILIES), NORMALIZERS, ADDED, st.data())
+@pytest.mark.parametrize("kind", ["regex behind normalizers", "bert", "metaspace"])
+@given(data=st.data(), text=TEXTS)
 def test_every_place_of_a_region_that_is_licensed_is_licensed_alone(
-    text: str, family: str, normalizer: Any, tokens: list[Added], data: st.DataObject
+    kind: str, data: st.DataObject, text: str
 ) -> None:
-    which = data.draw(st.sampled_from(["regex", "bert", "metaspace"]))
-    if which == "regex":
-        facts = regex_tokenizer(family, normalizer, tokens).facts
-        licence = Seam(0, "PAIR", "20", witness(family, "non-space", "space"))
-    else:
-        made = (
-            bert_tokenizer(normalizer, tokens)
-            if which == "bert"
-            else metaspace_tokenizer(normalizer, tokens, "always")
-        )
-        facts, licence = made.facts, Seam(0, "PAIR", "4.8", witness(which, "any", "space"))
+    facts = data.draw(KINDS[kind]).facts
+    licence = Seam(0, "PAIR", "4.8", witness(kind, "any", "space"))
+    if kind.startswith("regex"):
+        shipped = load_tables().pattern_of(facts.engine, facts.patterns)
+        assert shipped is not None
+        licence = Seam(0, "PAIR", "20", witness(shipped.name, "non-space", "space"))
     planned = Columns.of(
         dataclasses.replace(licence, position=p)
         for p in range(1, len(text))
