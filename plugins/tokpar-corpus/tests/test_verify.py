@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from corpora import write_rows
 from tokpar_corpus import VerifyReport, audit, build, manifest_of, stats, verify
 from tokpar_corpus.manifest import MANIFEST_NAME, Manifest
 from tokpar_corpus.shards import open_shard
 from tokpar_corpus.tokenizer_source import load_for_corpus
-from written_shards import TEXTS, VOCAB, kind, names_of, write_input
+from written_shards import TEXTS, VOCAB, kind, names_of
 
 from tests.support.profiles import cases
 
@@ -27,7 +28,7 @@ LONG = "The quick brown fox jumps over the lazy dog. " * 14_000
 
 def built(folder: Path, texts: list[str] = TEXTS, **options: object) -> tuple[Path, Path]:
     """A folder of shards, and the input that they were made of."""
-    source = write_input(folder / "texts.jsonl", texts)
+    source = write_rows(folder / "texts.jsonl", texts)
     settings = {"tokenizer": DEEPSEEK, "append_eod": True, "eod_token": 1} | options
     build([source], folder / "out", **settings)
     return folder / "out", source
