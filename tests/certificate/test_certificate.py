@@ -343,7 +343,7 @@ WRONG_UNDER_THE_RULE_OF_THUMB = [
 
 
 @pytest.mark.parametrize(("text", "place", "normalizer"), WRONG_UNDER_THE_RULE_OF_THUMB)
-def test_a_space_after_a_non_space_is_refused_where_a_normalizer_makes_it_unsafe(
+def test_a_space_after_a_non_space_really_breaks_beside_these_normalizers(
     text: str, place: int, normalizer: Any
 ) -> None:
     """Theorem 20 with 6.2: S[p] = ' ' after a non-space is not enough where L shrinks."""
