@@ -65,8 +65,9 @@ def form_findings(form: JsonForm | RankForm, text: str, ids: object) -> ModelPro
         findings = [row] if isinstance(row, Finding) else _findings(known, text, row)
     except RefusedError as refusal:
         return ModelProof(refusal=(refusal.kind, str(refusal)))
+    digest = once(form.cache, "digest", lambda: _digest_of(form))
     assumed = (
-        f"The tokenizer that ran is the one of this file (sha256 {once(form.cache, 'digest', lambda: _digest_of(form))}).",
+        f"The tokenizer that ran is the one of this file (sha256 {digest}).",
         "Its regex engine has the character classes of the tables shipped with tokpar "
         f"(sha256 {tables_digest()}).",
     )
