@@ -17,10 +17,7 @@ from tokenizers import normalizers
 
 import tokpar
 from tests.support.certified import (
-    ADDED,
-    ANY_BERT,
-    NORMALIZERS,
-    REGEX_FAMILIES,
+    KINDS,
     TEXTS,
     Small,
     bert_normalizer,
@@ -99,17 +96,6 @@ def assert_true_to_engine(tokenizer: Small, text: str) -> int:
 PLAIN_TEXTS = st.lists(
     st.sampled_from([*"aabbABsl   '..,11\n\t中é\u0301"]), min_size=2, max_size=20
 ).map("".join)
-FAMILIES = st.sampled_from(REGEX_FAMILIES)
-KINDS: dict[str, st.SearchStrategy[Small]] = {
-    "regex": st.builds(regex_tokenizer, FAMILIES, st.none(), ADDED),
-    "regex behind normalizers": st.builds(regex_tokenizer, FAMILIES, NORMALIZERS, ADDED),
-    "prefix space": st.builds(regex_tokenizer, st.just("gpt2"), NORMALIZERS, ADDED, st.just(True)),
-    "bert": st.builds(bert_tokenizer, ANY_BERT | NORMALIZERS, ADDED),
-    "metaspace": st.builds(
-        metaspace_tokenizer, NORMALIZERS, ADDED, st.sampled_from(["always", "first", "never"])
-    ),
-    "dummy": st.builds(dummy_tokenizer, ADDED),
-}
 
 
 @pytest.mark.ids
@@ -184,9 +170,7 @@ def metaspace_case() -> tuple[Small, str, Encoding]:
 
 
 CASES = [cl100k_case, bracketed_case, bert_case, metaspace_case, dummy_case]
-TILING = [cl100k_case, bracketed_case]
 case = pytest.mark.parametrize("make", CASES)
-tiling = pytest.mark.parametrize("make", TILING)
 
 
 @pytest.mark.ids
@@ -264,17 +248,6 @@ def test_a_changed_id_is_found_at_level_ids(make: Callable[[], tuple[Any, str, E
     for ids in changed_ids(encoding.ids):
         report = check(encoding_of(ids, encoding.seams), text, tokenizer)
         assert "serial" in {finding.kind for finding in report.findings}
-
-
-@tiling
-def test_a_text_changed_by_one_character_is_found(
-    make: Callable[[], tuple[Any, str, Encoding]],
-) -> None:
-    tokenizer, text, encoding = make()
-    for p, char in enumerate(text):
-        other = "x" if char != "x" else "y"
-        for changed in (text[:p] + other + text[p + 1 :], text[:p] + text[p + 1 :]):
-            assert not check(encoding, changed, tokenizer).ok
 
 
 def test_seams_must_rise_and_lie_inside_the_text() -> None:
@@ -370,19 +343,12 @@ WRONG_UNDER_THE_RULE_OF_THUMB = [
 
 
 @pytest.mark.parametrize(("text", "place", "normalizer"), WRONG_UNDER_THE_RULE_OF_THUMB)
-def test_a_space_after_a_non_space_is_refused_where_a_normalizer_makes_it_unsafe(
-    text: str, place: int, normalizer: Any
-) -> None:
-    tokenizer = regex_tokenizer("cl100k", normalizer)
-    assert place in refusals(tokenizer, text)
-
-
-@pytest.mark.parametrize(("text", "place", "normalizer"), WRONG_UNDER_THE_RULE_OF_THUMB)
 def test_a_space_after_a_non_space_really_breaks_beside_these_normalizers(
     text: str, place: int, normalizer: Any
 ) -> None:
     """Theorem 20 with 6.2: S[p] = ' ' after a non-space is not enough where L shrinks."""
     tokenizer = regex_tokenizer("cl100k", normalizer)
+    assert place in refusals(tokenizer, text)
     halves = [*tokenizer.encode(text[:place]).tolist(), *tokenizer.encode(text[place:]).tolist()]
     assert halves != tokenizer.encode(text).tolist()
 
