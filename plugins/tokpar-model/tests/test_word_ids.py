@@ -136,6 +136,11 @@ def test_a_word_file_outside_the_gate_is_refused_by_name(config: Config, kind: s
     assert refused[0] == kind
 
 
+def test_the_longest_token_of_a_vocabulary_is_found() -> None:
+    config = word_config("a", "##b", "abababa")
+    assert proved(config, "abababa", [3]).ok
+
+
 def test_a_character_that_is_not_frozen_is_refused_by_name() -> None:
     refused = proved(word_config("a"), "a§", [1]).refusal
     assert refused == ("class", "what BERT makes of U+00A7 is not certain")
