@@ -5,5 +5,4 @@ from __future__ import annotations
 from tests.conftest import classes_folder as classes_folder
 from tests.conftest import compiled_calls as compiled_calls
 from tests.conftest import pytest_collection_modifyitems as pytest_collection_modifyitems
-from tests.conftest import shared_classes as shared_classes
 from tests.conftest import tables_folder as tables_folder
