@@ -21,6 +21,7 @@ from tests.recipes.coq_tables import coq_tree, decided_tables
 from tests.support import profiles
 from tests.support.certified import encoding_of, oniguruma_patterns
 from tests.support.coq_runs import computed
+from tests.support.tokenizers_drawn import byte_characters, byte_text
 from tests.support.windows_drawn import ATOMS, decided
 from tokpar.certificate.checker import check
 from tokpar.certificate.model.model_proof import model_findings
@@ -109,7 +110,7 @@ class Drawn:
     @cached_property
     def vocabulary(self) -> dict[str, int]:
         """The 256 bytes, as their letters in the file, and what the merges make."""
-        strings = [*letters_of_bytes(), *("".join(pair) for pair in self.merges)]
+        strings = [*byte_characters(), *("".join(pair) for pair in self.merges)]
         return {string: number for number, string in enumerate(strings)}
 
     @cached_property
@@ -135,7 +136,7 @@ class Drawn:
     def coq(self) -> str:
         """The facts of Certificates.v. Bytes that no text has are left out."""
         table = table_of(self.family)
-        known = {*"".join(map(spelled, LETTERS))}
+        known = {*"".join(map(byte_text, LETTERS))}
         tokens = {s: i for s, i in self.vocabulary.items() if known.issuperset(s)}
         pairs = (f"({numbers(codes(u))}, {numbers(codes(v))})" for u, v in self.merges)
         words = (f"({numbers(codes(s))}, {i}%N)" for s, i in tokens.items())
@@ -158,32 +159,14 @@ def table_of(family: str) -> str:
     return f"{family}_{number}"
 
 
-def letters_of_bytes() -> list[str]:
-    return [chr(code) for code in codes_of_bytes()]
-
-
-def codes_of_bytes() -> list[int]:
-    """The letter of each byte in a byte-level file: printable ones are themselves."""
-    own = {*range(33, 127), *range(161, 173), *range(174, 256)}
-    others = iter(range(256, 512))
-    return [byte if byte in own else next(others) for byte in range(256)]
-
-
-def spelled(text: str) -> str:
-    """A text as a byte-level file writes it."""
-    letters = letters_of_bytes()
-    return "".join(letters[byte] for byte in text.encode())
-
-
 def codes(string: str) -> list[int]:
     """The bytes of a string of a byte-level file."""
-    byte_of = {code: byte for byte, code in enumerate(codes_of_bytes())}
-    return [byte_of[ord(letter)] for letter in string]
+    return [byte_characters().index(letter) for letter in string]
 
 
 def drawn_tokenizer(rng: random.Random, family: str) -> Drawn:
     """Merges over the bytes of `LETTERS`, in any order, each of another string."""
-    strings = sorted({*"".join(map(spelled, LETTERS))})
+    strings = sorted({*"".join(map(byte_text, LETTERS))})
     made: dict[str, tuple[str, str]] = {}
     for _ in range(rng.randint(4, 14)):
         pair = rng.choice(strings), rng.choice(strings)
@@ -200,7 +183,7 @@ def drawn_ids(rng: random.Random, right: list[int], drawn: Drawn, text: str) -> 
     row, k = [*right], rng.randrange(len(right) or 1)
     match rng.randrange(9):
         case 0:
-            return [drawn.vocabulary[letter] for letter in spelled(text)]
+            return [drawn.vocabulary[letter] for letter in byte_text(text)]
         case 1:
             row[k : k + 2] = row[k : k + 2][::-1]
         case 2:
