@@ -80,8 +80,8 @@ class DecodingParts:
     raises LookupError where `decode` raises. `in_bytes`: tokens are bytes, and the text is all
     bytes as UTF-8 with U+FFFD; else `decoder` is the "decoder" of a ``tokenizer.json``, or
     {"type": "unknown"}. `replacements`: what is replaced in the whole text afterwards, in order.
-    `decode`: the tokenizer's own call for all ids. `id_count`: ids from 0 on, of which most are
-    tokens. `state`: compared with ==; other parts have another."""
+    `decode`: the tokenizer's own call for all ids. `id_count`: how many ids from 0 on there
+    are; most are tokens. `state`: compared with ==; other parts have another."""
 
     token_of: Callable[[int], str | bytes | None]
     decode: Callable[[Sequence[int]], str]

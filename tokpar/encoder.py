@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tokpar.chunks.text_chunk import TextChunk
     from tokpar.concatenation import EncodeRows
     from tokpar.decoding.streams import DecodeStream, DecodeStreams
-    from tokpar.decoding.tables import DecodeTable, DecodeTables
+    from tokpar.decoding.tables import DecodeTable
     from tokpar.sessions.session import Session
     from tokpar.trust.trusted_encoder import Control, TrustedEncoder
     from tokpar.trust.trusted_session import TrustedSession
@@ -51,6 +51,8 @@ COMPILED = "one compiled call"
 """The plan of a text that the compiled call encoded."""
 BATCH_BYTES = 8 << 20
 """UTF-8 bytes of the texts that `Encoder.encode_iter` encodes together."""
+MOST_DECODE_TABLES = 4
+"""Ways to decode (`DecodingParts.state`) for which an encoder keeps a table."""
 Spans = Sequence[tuple[int, int]]
 """[start, stop) of parts of a text, code points, ascending."""
 Texts = Iterable[str] | Iterable[bytes] | Any
@@ -110,7 +112,7 @@ class Encoder:
         limit = own.truncates_to if isinstance(own, PostProcesses) else None
         self._most_ids = sys.maxsize if limit is None else limit
         self._compiled_report = replace(self._short, plan=COMPILED, executor="memo")
-        self._decode_tables: DecodeTables | None = None
+        self._decode_tables: tuple[tuple[object, DecodeTable], ...] = ()
         self._trusted_encoders: dict[object, TrustedEncoder] = {}
 
     def __repr__(self) -> str:
@@ -502,17 +504,19 @@ class Encoder:
     ) -> DecodeStreams:
         """Returns many streams that share one table, for a server. `starts`: they also say where
         the text of each id begins (`DecodeStreams.starts`). Raises: see `decode_stream`."""
-        from tokpar.decoding.streams import DecodeStreams, PlacedStreams
+        from tokpar.decoding.streams import DecodeStreams
 
-        kind = PlacedStreams if starts else DecodeStreams
-        return kind(self._decode_table(skip_special_tokens))
+        return DecodeStreams(self._decode_table(skip_special_tokens), starts)
 
     def _decode_table(self, skip_special_tokens: bool) -> DecodeTable:
-        from tokpar.decoding.tables import DecodeTables
+        from tokpar.decoding.tables import parts_of, table_of
 
-        if self._decode_tables is None:
-            self._decode_tables = DecodeTables()
-        return self._decode_tables.table_for(self.tokenizer, skip_special_tokens)
+        parts = parts_of(self.tokenizer, skip_special_tokens)
+        known = next((table for state, table in self._decode_tables if state == parts.state), None)
+        table = table_of(parts) if known is None else known
+        if known is None:
+            self._decode_tables = (*self._decode_tables, (parts.state, table))[-MOST_DECODE_TABLES:]
+        return table
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the recipe of the tokenizer and the arguments, without pools.

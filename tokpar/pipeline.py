@@ -136,7 +136,7 @@ def _encoding_of(result: Result, work: Work | None, row: int, watch: Watch | Non
         if joined is None:
             return _whole(result, row, work, postprocess=False)
     except Exception as error:
-        name_text(error, row, result.texts)
+        name_text(error, row, f"text {row} of the batch" * (len(result.texts) > 1))
         raise
     if watch is not None:
         watch(joined)

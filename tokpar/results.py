@@ -279,18 +279,18 @@ def check_texts(texts: Sequence[str], plan: Plan, long: Sequence[int]) -> None:
             for row in checked:
                 traits.check_text(texts[row])
         except Exception as error:
-            name_text(error, row, texts)
+            name_text(error, row, f"text {row} of the batch" * (len(texts) > 1))
             raise
 
 
-def name_text(error: Exception, row: int, texts: Sequence[str]) -> None:
-    """Add the number of the text to the message of an engine's `error`, if there are several
-    texts."""
-    if len(texts) == 1 or is_foreign(error):
+def name_text(error: Exception, row: int, label: str) -> None:
+    """Begin the message of an engine's `error` with the label of its text, number `row`; not with
+    an empty label."""
+    if not label or is_foreign(error):
         return
     if isinstance(error, UnicodeError) and hasattr(error, "reason"):
-        error.reason = f"{error.reason}, in text {row} of the batch"
+        error.reason = f"{error.reason}, in {label}"
     elif error.args and isinstance(error.args[0], str):
-        error.args = (f"text {row} of the batch: {error.args[0]}", *error.args[1:])
+        error.args = (f"{label}: {error.args[0]}", *error.args[1:])
     if isinstance(error, EngineError):
         error.row = row

@@ -48,17 +48,6 @@ def stream(
     return _add_special_tokens(ids, tokenizer)
 
 
-def stream_parts(
-    chunks: Iterable[str], tokenizer: TokenizerAdapter, encode: EncodeRows
-) -> Iterator[IdArray]:
-    """Returns the arrays of `stream` for a tokenizer for which `encodes_parts` is true.
-
-    `encode` encodes each part without special tokens: in parallel, or from a cache. Parts are as
-    long as the chunks allow."""
-    checked = _check_chunks(_check_types(chunks), tokenizer)
-    return _add_special_tokens(_encode_between_cuts(checked, tokenizer, encode), tokenizer)
-
-
 def encodes_parts(tokenizer: TokenizerAdapter) -> bool:
     """True if a text may be encoded part by part.
 

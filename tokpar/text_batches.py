@@ -12,9 +12,10 @@ from tokpar.adapter_parts import inserted_ids
 from tokpar.arrays import IdArray, byte_length, plain_text
 from tokpar.cache.utf8_texts import arrow_chunks, arrow_edges, texts_of
 from tokpar.encoding import Batch, Encoding
-from tokpar.errors import EngineError, MismatchError, OptionError, WorkerError
+from tokpar.errors import MismatchError, OptionError, WorkerError
 from tokpar.foreign_errors import raise_foreign
 from tokpar.interfaces import PostProcesses, TokenizerAdapter
+from tokpar.results import name_text
 from tokpar.spans import postprocess_own
 
 _ARROW_ROWS = 1 << 16
@@ -123,12 +124,7 @@ def _name_failing_text(make: Callable[[], Encoding], number: int) -> Encoding:
         raise
     except Exception as error:
         raise_foreign(error)
-        if isinstance(error, UnicodeError) and hasattr(error, "reason"):
-            error.reason = f"{error.reason}, in text {number}"
-        elif error.args and isinstance(error.args[0], str):
-            error.args = (f"text {number}: {error.args[0]}", *error.args[1:])
-        if isinstance(error, EngineError):
-            error.row = number
+        name_text(error, number, f"text {number}")
         raise
 
 

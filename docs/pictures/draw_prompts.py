@@ -1,4 +1,4 @@
-"""Draw the table "Prompts, one by one" of docs/benchmarks.md as an SVG: microseconds over length.
+"""Draw docs/data/prompts.csv as an SVG: microseconds of a prompt over its length.
 
     python docs/pictures/draw_prompts.py
 
@@ -7,11 +7,12 @@ Both axes are logarithmic.
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-BENCHMARKS = Path(__file__).parents[1] / "benchmarks.md"
+DATA = Path(__file__).parents[1] / "data" / "prompts.csv"
 PICTURE = Path(__file__).parent / "prompts.svg"
 LINES = {"own call": "#666", "new": "#d08a00", "seen": "#b3261e"}
 LOWER = {"own call": 4, "new": 0, "seen": 10}
@@ -24,15 +25,14 @@ Points = Sequence[tuple[float, float]]
 
 
 def main() -> None:
-    PICTURE.write_text(draw(times(BENCHMARKS.read_text(encoding="utf-8"))), encoding="utf-8")
+    PICTURE.write_text(draw(times()), encoding="utf-8")
 
 
-def times(page: str) -> dict[str, Points]:
-    """The points of each line, from the page's table."""
-    table = page[page.index("| characters | own call |") :].partition("\n\n")[0].splitlines()
-    names, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in table)
-    numbers = [[float(cell.replace(",", "")) for cell in row] for row in rows]
-    return {line: [(row[0], row[names.index(line)]) for row in numbers] for line in LINES}
+def times() -> dict[str, Points]:
+    """The points of each line."""
+    with DATA.open(encoding="utf-8", newline="") as stream:
+        rows = [*csv.DictReader(stream)]
+    return {line: [(float(row["characters"]), float(row[line])) for row in rows] for line in LINES}
 
 
 def draw(lines: dict[str, Points]) -> str:

@@ -1,4 +1,4 @@
-"""Draw the speeds of the first table of docs/benchmarks.md as an SVG.
+"""Draw speeds of docs/data/engines.csv as an SVG, and write the table of docs/benchmarks.md.
 
     python docs/pictures/draw_speed.py
 
@@ -8,11 +8,14 @@ same text again (seen). The axis is logarithmic.
 
 from __future__ import annotations
 
+import csv
 import math
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-BENCHMARKS = Path(__file__).parents[1] / "benchmarks.md"
+DATA = Path(__file__).parents[1] / "data" / "engines.csv"
+PAGE = Path(__file__).parents[1] / "benchmarks.md"
 PICTURE = Path(__file__).parent / "speed.svg"
 TOKENIZER = "llama3"
 TEXTS = ("English", "Python code", "Chinese")
@@ -22,34 +25,58 @@ COLD, SEEN = "first", "seen"
 WIDTH, LEFT, RIGHT, ROW, HEAD = 480, 84, 440, 22, 24
 LEAST, MOST = 0.5, 1500.0
 
+OTHERS = ("fastokens", "gigatoken", "snaptokens", "tokie")
+HEADING = (
+    "| text | own call | tokpar, new | tokpar, seen | fastest other, new | fastest other, seen |"
+)
+
 Speeds = Mapping[str, tuple[float, ...]]
 """MB/s by engine: of the own call one figure, of the others cold and seen."""
 
 
 def main() -> None:
-    PICTURE.write_text(draw(speeds(BENCHMARKS.read_text(encoding="utf-8"))), encoding="utf-8")
+    PICTURE.write_text(draw(speeds()), encoding="utf-8")
+    page = re.sub(
+        r"^\| text (?:.*\n)+?(?=\n)", table(), PAGE.read_text("utf-8"), flags=re.MULTILINE
+    )
+    PAGE.write_text(page, encoding="utf-8")
 
 
-def speeds(page: str) -> dict[str, Speeds]:
-    """The figures of the page's first table, by the kind of text."""
-    found: dict[str, Speeds] = {}
-    for row in rows(page):
-        if row["tokenizer"] == TOKENIZER and row["text"] in TEXTS:
-            found[row["text"]] = {engine: of_engine(row, engine) for engine in ENGINES}
-    return {text: found[text] for text in TEXTS}
+def rows() -> list[dict[str, str]]:
+    """What was measured on one core."""
+    with DATA.open(encoding="utf-8", newline="") as stream:
+        every = csv.DictReader(stream)
+        return [row for row in every if (row["cores"], row["tokenizer"]) == ("1", TOKENIZER)]
 
 
-def rows(page: str) -> Iterator[dict[str, str]]:
-    """The rows of the first table: what stands in each column."""
-    table = page[page.index("| tokenizer | text |") :].partition("\n\n")[0].splitlines()
-    names, _, *lines = ([cell.strip() for cell in line.strip("|").split("|")] for line in table)
-    for cells in lines:
-        yield dict(zip(names, cells, strict=True))
+def speeds() -> dict[str, Speeds]:
+    """The figures of the picture, by the kind of text."""
+    by_text = {row["text"]: row for row in rows()}
+    return {
+        text: {engine: of_engine(by_text[text], engine) for engine in ENGINES} for text in TEXTS
+    }
+
+
+def table() -> str:
+    """MB/s of each kind of text, as the page has them."""
+    lines = [HEADING, "|---" * HEADING.count(" | ") + "|---|"]
+    for row in rows():
+        best = [fastest(row, state) for state in (COLD, SEEN)]
+        cells = (row["text"], row["own"], row[f"tokpar {COLD}"], row[f"tokpar {SEEN}"], *best)
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def fastest(row: Mapping[str, str], state: str) -> str:
+    """The fastest of the other engines that read the file and give its ids."""
+    known = {engine: row[f"{engine} {state}"] for engine in OTHERS}
+    best = max((float(cell), engine) for engine, cell in known.items() if cell.isdigit())
+    return f"{best[0]:.0f} ({best[1]})"
 
 
 def of_engine(row: Mapping[str, str], engine: str) -> tuple[float, ...]:
     columns = [engine] if engine == "own" else [f"{engine} {COLD}", f"{engine} {SEEN}"]
-    return tuple(float(row[column].partition(" ")[0]) for column in columns)
+    return tuple(float(row[column]) for column in columns)
 
 
 def draw(known: Mapping[str, Speeds]) -> str:

@@ -15,7 +15,7 @@ Definition main_theorems :=
    @theorem_15_clean, @lemma_26, @theorem_43, @theorem_27, @theorem_31, @theorem_32_sound, @theorem_32,
    @theorem_32_closed, @pattern_restartable, @theorem_40, @theorem_41,
    @lemma_23, @theorem_42, @theorem_43_pairs, @families_ok, @built_in_pairs,
-   @check_ids_proves, @check_ids_accepts, @check_model_proves, @check_model_accepts, @pairs_part, @pairs_lossless,
+   @check_model_proves, @check_model_accepts, @pairs_part, @pairs_lossless,
    @theorem_4_8_bert, @theorem_4_8_metaspace,
    @longest_match_first, @checker_row_right, @theorem_33_words, @engine_words_same, @bert_words_cut, @kind_cut, @theorem_33_kinds,
    @theorem_33_proves, @theorem_33_accepts,

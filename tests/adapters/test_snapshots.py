@@ -49,7 +49,7 @@ def trained(model: Any, trainer: Any, order: Sequence[str]) -> Tokenizer:
 
 
 def train(own: Tokenizer, trainer: Any, order: Sequence[str]) -> None:
-    """Train in place on words of which the first is the most frequent."""
+    """Train in place on words, the first one the most frequent."""
     lines = [f"{word} " * (len(order) - k) for k, word in enumerate(order)]
     own.train_from_iterator(lines, trainer)
     if hasattr(own.model, "_clear_cache"):  # the library forgets to, and may panic

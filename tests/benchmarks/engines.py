@@ -2,7 +2,7 @@
 
     python -m tests.benchmarks.engines --tokenizer FILE [--tokenizer FILE ...] --english FILE
         --chinese FILE [--code FILE] [--size 2000000] [--engines NAMES] [--kinds NAMES]
-        [--turns 5] [--cores 1,2]
+        [--turns 5] [--cores 1,2] [--csv FILE]
 
 --tokenizer is a tokenizer.json. A FILE of texts is a text, or a .jsonl with a "text" in each row;
 without --code the code is that of Python's standard library. JSON lines, access logs, HTML, random
@@ -19,13 +19,15 @@ figure is the best of the turns, which other programs on the machine disturb lea
 processor time counts. MB are millions of bytes of UTF-8. All sides return ids in arrays. The
 process is pinned to the cores (Linux).
 
-All ids are compared. If those of tokpar are not the own library's, the run stops with exit code 1.
+--csv appends each row to a file: docs/data/engines.csv. All ids are compared. If those of tokpar
+are not the own library's, the run stops with exit code 1.
 Other engines may leave out the special tokens around a text; a "*" marks figures of other ids.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import gc
 import os
 import subprocess
@@ -79,10 +81,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             for kind, rows in texts:
                 bar.set_description(f"{subject.name}, {kind}")
                 try:
-                    print(subject.measured(kind, rows, args.turns, bar), flush=True)
+                    cells = subject.measured(kind, rows, args.turns, bar)
                 except DifferError as error:
                     tqdm.write(f"error: {error}", file=sys.stderr)
                     return 1
+                print(_line(*cells), flush=True)
+                if args.csv:
+                    _append(args.csv, _columns(args.engines), args.cores[0], cells)
     return 0
 
 
@@ -103,6 +108,7 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
     add("--kinds", default=",".join(KINDS), metavar="NAMES", help="of rows, by comma (all)")
     add("--turns", type=int, default=5, metavar="N", help="of each row (5)")
     add("--cores", default="1,2", metavar="N", help="counts, by comma: a table each (1,2)")
+    add("--csv", type=Path, metavar="FILE", help="append the rows to it")
     args = parser.parse_args(argv)
     for option, known in (("engines", engines), ("kinds", KINDS)):
         wanted = [name for name in getattr(args, option).split(",") if name]
@@ -165,8 +171,8 @@ class Subject:
             lambda batch: [row.ids for row in batch],
         )
 
-    def measured(self, kind: str, texts: list[str], turns: int, bar: Any) -> str:
-        """One row of the table. Raises DifferError."""
+    def measured(self, kind: str, texts: list[str], turns: int, bar: Any) -> list[str]:
+        """The cells of one row of the table. Raises DifferError."""
         seconds, encodings = self._timed(partial(self._own.encode_batch_fast, texts))
         expected = [np.array(each.ids, dtype=np.uint32) for each in encodings]
         size = sum(len(text.encode()) for text in texts) / 1e6
@@ -181,9 +187,8 @@ class Subject:
                 known = best.get(engine, (0.0, 0.0))
                 best[engine] = max(known[0], size / rates[0]), max(known[1], size / rates[1])
             bar.update()
-        return _line(
-            self.name, kind, f"{size:.1f}", f"{size / seconds:.1f}", *self._cells(best, wrong)
-        )
+        own = f"{size / seconds:.1f}"
+        return [self.name, kind, f"{size:.1f}", own, *self._cells(best, wrong)]
 
     def _turn(
         self, engine: str, texts: list[str], expected: Sequence[IdArray]
@@ -230,9 +235,22 @@ def _about(cores: int) -> str:
     return f"\n{about['processor']}, {count}, {about['python']}; {packages}.\n"
 
 
+def _append(file: Path, columns: Sequence[str], cores: int, cells: Sequence[str]) -> None:
+    is_new = not file.exists()
+    with file.open("a", newline="", encoding="utf-8") as stream:
+        rows = csv.writer(stream, lineterminator="\n")
+        if is_new:
+            rows.writerow(["cores", *columns])
+        rows.writerow([cores, *cells])
+
+
+def _columns(engines: Sequence[str]) -> list[str]:
+    states = [f"{engine} {state}" for engine in (OURS, *engines) for state in ("first", "seen")]
+    return ["tokenizer", "text", "MB", "own", *states, "first / best", "seen / best"]
+
+
 def _head(engines: Sequence[str]) -> Iterator[str]:
-    columns = [f"{engine} {state}" for engine in (OURS, *engines) for state in ("first", "seen")]
-    names = ("tokenizer", "text", "MB", "own", *columns, "first / best", "seen / best")
+    names = _columns(engines)
     yield _line(*names)
     yield "|---" * len(names) + "|"
 

@@ -1,26 +1,25 @@
 """Texts that somebody would complain of, at every size and door, beside the tokenizer's own call.
 
     python -m tests.benchmarks.never_slower FILE ... [--added 0,1000,10000]
-        [--sizes 50,500,5000,100000] [--doors encode,batch,as_hf] [--texts Thai,DNA] [--json OUT]
+        [--sizes 50,500,5000,100000] [--doors encode,batch,as_hf] [--texts Thai,DNA] [--csv OUT]
 
 FILE: a tokenizer.json. A cell is the time of the own call over the time of the door: above 1 tokpar
 is faster. "first": the text is new to the encoder; "seen": the least of three more calls. The own
 call is the least of three calls. A cell counts as slower below 0.9, unless the door takes at most
 30 microseconds more. The ids of every door are compared with those of the own call. Prints the
-worst rows; --json writes all of them.
+worst rows; --csv writes all of them: docs/data/never_slower.csv.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import csv
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import tokenizers
 from tokenizers import AddedToken, Tokenizer
 from tqdm import tqdm
 
@@ -29,6 +28,7 @@ from tests.benchmarks.never_slower_texts import TEXTS, text_of
 
 LEAST, SLACK = 0.9, 30e-6
 SHOWN = 10
+COLUMNS = "tokenizer,added tokens,text,characters,door,call,own microseconds,tokpar microseconds"
 Row = dict[str, Any]
 
 
@@ -47,10 +47,17 @@ def main() -> int:
         )
     wrong = sum(not row["is_equal"] for row in rows)
     print(f"{len(rows):,} rows, {len(slower):,} slower, {wrong:,} with other ids")
-    if options.json:
-        about = {"tokpar": tokpar.__version__, "tokenizers": tokenizers.__version__}
-        Path(options.json).write_text(json.dumps({"about": about, "rows": rows}, indent=0))
+    if options.csv:
+        with options.csv.open("w", newline="", encoding="utf-8") as stream:
+            written = csv.writer(stream, lineterminator="\n")
+            written.writerow(COLUMNS.split(","))
+            written.writerows(map(_written, rows))
     return int(bool(wrong))
+
+
+def _written(row: Row) -> list[object]:
+    about = [row[name] for name in ("tokenizer", "added", "text", "size", "door", "call")]
+    return [*about, *(f"{row[name] * 1e6:.1f}" for name in ("own", "seconds"))]
 
 
 def _options() -> argparse.Namespace:
@@ -60,7 +67,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--sizes", type=_numbers, default=[50, 500, 5000, 100_000])
     parser.add_argument("--doors", type=_names, default=["encode", "batch", "as_hf"])
     parser.add_argument("--texts", type=_names, default=[*TEXTS])
-    parser.add_argument("--json")
+    parser.add_argument("--csv", type=Path)
     return parser.parse_args()
 
 

@@ -2,10 +2,10 @@
 
     python -m tests.benchmarks.prompts FILE TEXT [--sizes 50,200,1000,2000,4000] [--rows 200]
 
-FILE: a tokenizer.json. TEXT: a file of text with 3 * rows * size characters or more, of which some
+FILE: a tokenizer.json. TEXT: a file of text with 3 * rows * size characters or more, the first half
 is read first. "new": the first call of other prompts of the text; "seen": the same prompts again,
 the least of five rounds; "as_hf": transformers' own object and ours, seen. The ids of all calls
-are compared. Prints a table in Markdown: docs/benchmarks.md.
+are compared. Prints rows separated by commas: docs/data/prompts.csv.
 """
 
 from __future__ import annotations
@@ -39,9 +39,7 @@ def main() -> None:
     fast = tokpar.as_hf(original)
     text = options.text.read_text(encoding="utf-8")
     encoder.encode(text[: len(text) // 2])
-    print(
-        "| characters | own call | new | seen | transformers | as_hf |\n|---|---|---|---|---|---|"
-    )
+    print("characters,own call,new,seen,transformers,as_hf")
     for size in map(int, options.sizes.split(",")):
         start = len(text) // 2
         rows = [text[start + k * size : start + (k + 1) * size] for k in range(options.rows)]
@@ -56,7 +54,7 @@ def main() -> None:
             _microseconds(original, rows, 2),
             _microseconds(fast, rows, 5),
         ]
-        print(f"| {size:,} | " + " | ".join(f"{value:,.1f}" for value in found) + " |", flush=True)
+        print(size, *(f"{value:.1f}" for value in found), sep=",", flush=True)
 
 
 def _microseconds(call: Callable[[str], Any], rows: Sequence[str], rounds: int) -> float:

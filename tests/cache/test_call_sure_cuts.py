@@ -152,6 +152,15 @@ def test_segments_that_share_a_place_of_the_front_table_have_their_own_ids() -> 
     assert ids_of(call_for(tokenizer).encode_plain(text)) == tokenizer.encode(text).ids
 
 
+def test_a_long_word_merges_nothing_beyond_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ids of an earlier text still lie in the buffer after the ids of the word."""
+    monkeypatch.setattr("tokpar.cache.call_tables.LONGEST_FROM", 1 << 20)  # merges encode the word
+    tokenizer = tokenizer_of([GPT2], merges=(("a", "a"), ("aa", "b")))
+    call = call_for(tokenizer)
+    for text in ("b" * 200, "c" * 78 + "aa"):
+        assert ids_of(call.encode_plain(text)) == tokenizer.encode(text).ids
+
+
 @pytest.mark.parametrize("letters", ["ab ", "aé ", "a中\U0001f600"])
 def test_a_part_is_the_code_points_between_two_places(letters: str) -> None:
     """At the ends, at the edges of blocks of 4,096 bytes, and beyond the end."""

@@ -1,5 +1,5 @@
 """The gate of theorem 52: which vocabularies are refused, and that each condition has a vocabulary
-outside of it of which greedy merging would have other ids than the engine."""
+outside of it for which greedy merging has other ids than the engine."""
 
 from __future__ import annotations
 

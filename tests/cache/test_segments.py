@@ -54,7 +54,7 @@ def learn(table: Any, known: dict[str, list[int]]) -> None:
     table.learn([*known], ids, offsets_of(map(len, known.values())))
 
 
-def stretches_of(row: str) -> list[str]:
+def segments_of(row: str) -> list[str]:
     """Cut before each space behind a character other than white space."""
     return re.split(f"(?<=[^{SPACES}])(?= )", row) if row else []
 
@@ -75,7 +75,7 @@ NEAR_SPACES = "\x08\x0e\u0084\u00a1\u1681\u200b\u2014\u2027\u2030\u2060\u3001"
 @example(rows=[f"{char} b" for char in NEAR_SPACES])
 def test_segments_begin_at_spaces_after_other_characters(rows: list[str]) -> None:
     ids, lengths, places, missed = looked_up(segments_table(), rows)
-    expected = [(each, k) for k, row in enumerate(rows) for each in stretches_of(row)]
+    expected = [(each, k) for k, row in enumerate(rows) for each in segments_of(row)]
     assert missed == [each for each, _ in expected]
     assert places.tolist() == [[0, k] for _, k in expected]
     assert (ids, lengths.tolist()) == ([], [0] * len(rows))
@@ -133,7 +133,7 @@ def test_what_was_learnt_is_found_and_nothing_else(
     left = list(zip(places.tolist(), missed, strict=True))
     for k, row in enumerate(rows):
         before = len(expected)
-        for each in stretches_of(row):
+        for each in segments_of(row):
             if left and left[0] == ([len(expected), k], each):
                 left.pop(0)
             else:
@@ -313,7 +313,7 @@ def not_certified() -> tuple[list[int], list[int]]:
 
 
 def over_a_cut() -> tuple[list[int], list[int]]:
-    """No stretch holds "the end", and the text does."""
+    """No segment holds "the end", and the text does."""
     tokenizer = bare([" the end"], [], WORDWISE)
     tokenizer.add_tokens([NativeToken("the end", normalized=False)])
     return ids_of(tokenizer, "the end"), ids_of(tokenizer, "the", " end")

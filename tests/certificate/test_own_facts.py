@@ -165,29 +165,7 @@ def test_a_vocabulary_may_lack_a_byte_that_no_text_has() -> None:
     assert tokpar.load(vocabulary, engine="pure").facts.tiles
 
 
-# ------------------------------------------------------------------------------ calls of their own
-
-
-class Reversed(tiktoken.Encoding):
-    def encode(self, text: str, **settings: Any) -> list[int]:
-        return super().encode(text[::-1], **settings)
-
-
-def own_encoding() -> tiktoken.Encoding:
-    ranks = {bytes([byte]): byte for byte in range(256)}
-    return Reversed("own", pat_str=r"\s+|\S+", mergeable_ranks=ranks, special_tokens={})
-
-
-def test_objects_with_calls_of_their_own_have_no_finding() -> None:
-    transformers = pytest.importorskip("transformers", "5")
-
-    class Own(transformers.PreTrainedTokenizerFast):  # type: ignore[misc]  # it has no types
-        def encode(self, text: str, **settings: Any) -> Any:
-            return super().encode(text[::-1], **settings)
-
-    for own in (Own(tokenizer_object=byte_level([("a", "b")])), own_encoding()):
-        report = tokpar.check(tokpar.encode(LINE * 20, own), LINE * 20, own)
-        assert report.findings == ()
+# ------------------------------------------------------------------------------ no file
 
 
 def test_a_tokenizer_without_a_file_is_believed_and_the_report_says_so() -> None:

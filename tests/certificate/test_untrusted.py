@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
 import random
-import zipfile
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,14 +18,12 @@ from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizer
 
 import tokpar
 from tests.conftest import drawn
-from tests.support.attacks import attack_trust
+from tests.support.attacks import attack_trust, unzipped, zipped
 from tests.support.named_engine import NamedEngine, chat_text, chat_tokenizer, drawn_spans
 from tokpar.adapters import hf_trust
-from tokpar.certificate import control_search
 from tokpar.certificate.canonical_form import form_of_json
 from tokpar.certificate.certificate_file import from_bytes, to_bytes
-from tokpar.certificate.control_search import control_matches, runs_outside
-from tokpar.trust import named_text, trusted_encoder, trusted_search
+from tokpar.certificate.control_search import control_matches
 
 SPECIALS = ("<|start|>", "<|end|>", "<|user|>")
 TEXT = "<|start|>user <|end|> and <|start|>"
@@ -218,15 +214,9 @@ def test_control_tokens_are_those_that_the_caller_expects() -> None:
 
 
 def header_as(data: bytes, **fields: object) -> bytes:
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
+    members = unzipped(data)
     header = json.loads(members["header.json"]) | fields
-    members["header.json"] = json.dumps(header).encode()
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return file.getvalue()
+    return zipped(members | {"header.json": json.dumps(header).encode()})
 
 
 @pytest.mark.parametrize(
@@ -282,52 +272,7 @@ def test_tokens_that_cannot_be_control_tokens(own: Tokenizer, content: str, mess
     assert message in finding.message
 
 
-# ------------------------------------------------------------- faults of what makes the ids
-
-
-def some_check_fails(count: int = 120) -> bool:
-    """Whether the check finds something in encodings of drawn tokenizers."""
-    for seed in range(count):
-        try:
-            attack_trust(random.Random(f"faults {seed}"), Counter())
-        except AssertionError:
-            return True
-    return False
-
-
-def whole_text(untrusted: object, length: int) -> list[Span]:
-    return [(0, length)]
-
-
-def first_run(untrusted: Any, length: int) -> list[Span]:
-    return [*runs_outside(untrusted, 0, length)][:1]
-
-
-def without_edges(first: int, control: Any, vocabulary: str) -> dict[str, str]:
-    return {content: chr(first + k) for k, content in enumerate(sorted(control))}
-
-
-@pytest.mark.parametrize(
-    ("module", "name", "fault"),
-    [
-        (trusted_encoder, "trusted_runs", whole_text),
-        (trusted_encoder, "trusted_runs", first_run),
-        (trusted_encoder, "names_from", without_edges),
-        (trusted_encoder, "has_private", lambda *arguments: False),
-        (trusted_search, "_stands_alone", lambda *arguments: True),
-        (trusted_search, "_stands_alone", lambda *arguments: False),
-        (control_search, "is_word", lambda char: False),
-        (control_search, "is_word", lambda char: True),
-        (control_search, "runs_outside", lambda spans, start, stop: [(start, stop)]),
-    ],
-    ids=[f"fault {k}" for k in range(9)],
-)
-def test_a_planted_fault_is_found(
-    monkeypatch: pytest.MonkeyPatch, module: Any, name: str, fault: Any
-) -> None:
-    monkeypatch.setattr(named_text, "randbelow", lambda count: 0)  # U+E000, which texts have
-    monkeypatch.setattr(module, name, fault)
-    assert some_check_fails()
+# ---------------------------------------------------------------------------------- copies
 
 
 MAKES_COPY = hf_trust._with_names

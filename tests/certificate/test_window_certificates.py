@@ -5,18 +5,26 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import random
+from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
+from tokenizers import normalizers
 
-from tests.support.patterns_of_users import IN_TWOS, by_regex
+from tests.conftest import drawn
+from tests.support.adversarial_texts import AdversarialTexts
+from tests.support.patterns_of_users import ADDED, ATOMS, IN_TWOS, by_hugging_face, by_regex
 from tokpar.certificate.checker import seam_findings
+from tokpar.certificate.pair_rule import NON_SPACE
 from tokpar.cuts.finder import finder_for
 from tokpar.interfaces import facts_of
 from tokpar.loading import load
 from tokpar.patterns.shipped_patterns import CL100K
-from tokpar.types import Seam
+from tokpar.types import Seam, Theorem
 
 TEXT = "ab 12345 cd\n1234567890123 x\n\n yy z's  zz 1"
 
@@ -75,6 +83,44 @@ def anchored(seam: Seam) -> Seam:
 def wider(seam: Seam) -> Seam:
     sides = (("left", "2"), ("right", "1"))
     return dataclasses.replace(seam, witness=(seam.witness[0], *sides))
+
+
+def decided(pattern: str, *others: str, **settings: Any) -> Any:
+    return load(by_hugging_face((pattern, *others), **settings))
+
+
+WORDS, ROW = r"a ?|[\s\S]", (r"\S{2,3}\p{N}*|\s+", r"\p{L}{1,2}|[\s\S]")
+TOKENIZERS: dict[str, tuple[Callable[[], Any], Sequence[str]]] = {
+    "added tokens": (honest, (*ATOMS, *ADDED)),
+    "not every space": (lambda: decided(WORDS), ("a", " ", "b", "1")),
+    "a prefix": (lambda: decided(WORDS, prefix=True), ("a", " ", "b", *ADDED)),
+    "NFC": (
+        lambda: decided(r"ea[^e]|[\s\S]", normalizer=normalizers.NFC()),
+        ("ea", "e\u0301", "a", "\u0301", "o"),
+    ),
+    "a row": (lambda: decided(*ROW), ("a", "A", "1", " ", ".", "b")),
+}
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+def test_no_place_of_a_text_that_is_accepted_changes_ids(name: str) -> None:
+    """Whatever a planner takes for a cut: each place of drawn texts is claimed."""
+    make, atoms = TOKENIZERS[name]
+    adapter = make()
+    assert finder_for(adapter.facts).pairs is not None
+    proof = ("proof", next(iter(adapter.facts.proofs)))
+    theorem = Theorem.PAIR if len(adapter.facts.patterns) == 1 else Theorem.PAIR_OF_SPLITS
+    accepted, rng = 0, random.Random(1)
+    for _ in range(drawn(60)):
+        text = AdversarialTexts((atoms,), most=12).draw(rng)
+        whole = adapter.encode(text).tolist()
+        for p, sides in product(range(1, len(text)), ((), NON_SPACE)):
+            seam = Seam(p, theorem.rule, theorem, (proof, *sides))
+            if not [*seam_findings([seam], text, adapter.facts)]:
+                parts = adapter.encode(text[:p]), adapter.encode(text[p:])
+                assert np.concatenate(parts).tolist() == whole, (seam, text)
+                accepted += 1
+    assert accepted
 
 
 SPACE = ("right", "space")

@@ -29,7 +29,7 @@ from tokpar.patterns.pair_search import Pairs
 from tokpar.patterns.shipped_patterns import CL100K, GPT2, O200K, QWEN2, TEKKEN
 from tokpar.patterns.splits import SplitStage, decide_pairs, tree_of
 from tokpar.regexes.pair_rows import RowPairs
-from tokpar.regexes.pattern_parser import RefusedProofError
+from tokpar.regexes.pattern_parser import PatternReader, RefusedProofError
 
 PATTERNS = {
     "gpt2": SplitStage(GPT2, "regex"),
@@ -207,3 +207,11 @@ def test_a_proof_of_another_pattern_certifies_what_is_true_of_that_only() -> Non
     assert checker.refusal(0, 0) is not None
     single = decide_pairs([other], ask(atoms), asked(atoms))
     assert PairChecker(proof_of(single, other)).refusal(0, 0) is None
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(?i:s)+", "(?i:f+i)", "(?i:(?:s|a)t)", "(?i:fl|x)", "(?i)s+t", "(?i:s)(?i:t)"]
+)
+def test_folds_to_one_character_are_refused(pattern: str) -> None:
+    with pytest.raises(RefusedProofError, match="fold to one"):
+        PatternReader(pattern, "oniguruma")

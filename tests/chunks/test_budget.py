@@ -120,7 +120,7 @@ def test_counts_of_parts_add_up_to_the_count_of_the_prompt() -> None:
 
 
 def test_a_text_without_cuts_ends_between_tokens() -> None:
-    """Chinese without a sign, and a tokenizer of which nothing is known."""
+    """Chinese without a sign, and a tokenizer that tells no facts."""
     text = "".join(map(chr, range(0x4E00, 0x4E00 + 500)))
     kept = check_kept(adapter_of(named("cl100k_part")), [text], 100, "ends", False)
     assert 90 < kept.count <= 100

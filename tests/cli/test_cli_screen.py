@@ -27,7 +27,9 @@ def text_file(tmp_path: Path) -> Path:
 
 def test_help_and_tables_are_for_every_width(text_file: Path) -> None:
     for command in COMMANDS:
-        assert run(command, "--help").out.startswith(f"usage: tokpar {command} ")
+        outcome = run(command, "--help")
+        assert outcome.code == 0
+        assert outcome.out.startswith(f"usage: tokpar {command} ")
     header, *rows = run("plan", text_file, "--chunk-chars", "2000").out.splitlines()[1:4]
     assert header.split() == ["position", "rule", "around"]
     assert all(row.index(rule) == header.index("rule") for row in rows for rule in row.split()[1:2])

@@ -6,31 +6,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-import tokpar
-from tokpar.cli import main
+from tests.support.cli_runs import ids_of, printed, run
 
 TEXT = "The words of an añb, 中文 and 12345 more.\r\n\n" * 3000
 
 
-def ids_of(text: str) -> list[int]:
-    return tokpar.encode(text).ids.tolist()
-
-
-def printed(out: str) -> list[int]:
-    return [int(id_) for line in out.splitlines() for id_ in line.split()]
-
-
-def test_a_file_gives_the_ids_that_encode_gives(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_gives_the_ids_that_encode_gives(tmp_path: Path) -> None:
     path = tmp_path / "text.txt"
     path.write_bytes(TEXT.encode())
-    assert main(["stream", str(path)]) == 0
-    out = capsys.readouterr().out
-    assert printed(out) == ids_of(TEXT)
-    assert out.count("\n") > 1
+    outcome = run("stream", path)
+    assert (outcome.code, [*map(int, outcome.out.split())]) == (0, ids_of(TEXT))
+    assert outcome.out.count("\n") > 1
 
 
 def test_ids_are_printed_before_the_text_ends() -> None:
@@ -45,15 +31,5 @@ def test_ids_are_printed_before_the_text_ends() -> None:
         process.stdin.write("ee añ".encode()[:-1])
         process.stdin.flush()
         rest = process.communicate("añ".encode()[-1:])[0].decode()
-    assert printed(first) == ids_of("one two")
-    assert printed(first + rest) == ids_of("one two three añ")
-
-
-@pytest.mark.parametrize("data", [b"good \xff bad", b"good \xc3"])
-def test_what_is_no_utf_8_is_refused(
-    data: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "text.txt"
-    path.write_bytes(data)
-    assert main(["stream", str(path)]) == 2
-    assert f"{path}: expected UTF-8 text, byte" in capsys.readouterr().err
+    assert printed(first) == [ids_of("one two")]
+    assert [*map(int, (first + rest).split())] == ids_of("one two three añ")

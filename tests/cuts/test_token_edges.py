@@ -330,7 +330,7 @@ TOKENS = st.lists(
 
 
 def collided(spec: Any, added: tuple[Added, ...]) -> Any:
-    """The spec with these tokens, none of which the drawn texts leave alone."""
+    """The spec with these tokens, which collide in the drawn texts."""
     if isinstance(spec, TiktokenSpec):
         return replace(spec, special=tuple(token.content for token in added))
     return replace(spec, extras=replace(spec.extras, added=added))

@@ -16,40 +16,19 @@ from tokpar.files.vocabulary import letters_of
 
 WORDS = (
     *("a", "b", "ab", "", " ", "  ", " a", "a ", "▁", "▁a", "a▁", "▁▁", "##", "##a", "##b", "###"),
-    *(
-        "a</w>",
-        "</w>",
-        "a</w>b",
-        "</w></w>",
-        "<pad>",
-        "|",
-        "a|",
-        "<pad>a",
-        ".",
-        "!",
-        ",",
-        " .",
-        "?",
-    ),
+    *("a</w>", "</w>", "a</w>b", "</w></w>", "<pad>", "|", "a|", "<pad>a", ".", "!", ",", " ."),
     *("'", "'s", " '", "n't", "do", " do", " not", "'m", "'ve", "not", "Ġ", "Ġa", "\ufffd", "中"),
+    "?",
 )
 """Tokens in which a decoder finds something to do."""
 BYTES = tuple(f"<0x{byte:02X}>" for byte in b"A \xe4\xb8\xad\xc3\xa9\xf0\x9f\x98\x80\xff\xed\xa0")
 NEARLY_BYTES = ("<0x", "<0x41", "41>", "<0x4", ">", "<0xGG>", "<0x+A>", "<0xé>")
-HALVES = tuple(
-    letters_of(part)
-    for part in (
-        *("é".encode()[:1], "é".encode()[1:], "中".encode()[:2], "中".encode()[1:], b"\xff"),
-        *(
-            "😀".encode()[:1],
-            "😀".encode()[:3],
-            "😀".encode()[2:],
-            b"\xe0\x80",
-            b"\xf4\x90",
-            b"a\xe4",
-        ),
-    )
+_HALVES = (
+    *(b"\xc3", b"\xa9", b"\xe4\xb8", b"\xad", b"\xff", b"\xf0", b"\xf0\x9f\x98", b"\x98\x80"),
+    *(b"\xe0\x80", b"\xf4\x90", b"a\xe4"),
 )
+HALVES = tuple(map(letters_of, _HALVES))
+"""Parts of é, 中 and 😀, and bytes that are no part of a character."""
 TOKENS = tuple(dict.fromkeys((*WORDS, *BYTES, *NEARLY_BYTES, *HALVES)))
 CONTENTS = ("<s>", "</s>", "<|end|>", " <x>", "Ab", "é", "[CLS]")
 """Of added tokens."""

@@ -2,39 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.support.seams import part
-from tests.support.tokenizers_drawn import hf_tokenizers, is_panic, tiktoken_encodings
 from tokpar import Encoder, load
 from tokpar.errors import OptionError
 from tokpar.interfaces import Decodes
-
-
-@pytest.mark.ids
-@given(hf_tokenizers() | tiktoken_encodings(), st.data())
-def test_rows_of_any_tokenizer_are_decoded_as_by_its_own_decode(
-    tokenizer: Any, data: st.DataObject
-) -> None:
-    count = tokenizer.n_vocab if hasattr(tokenizer, "n_vocab") else tokenizer.get_vocab_size()
-    rows = data.draw(st.lists(st.lists(st.integers(0, count), max_size=8), max_size=6))
-    encoder = Encoder(tokenizer)
-    try:
-        expected = [encoder.decode(row) for row in rows]
-    except BaseException as error:
-        if not (isinstance(error, LookupError) or is_panic(error)):
-            raise
-        with pytest.raises(type(error)):
-            encoder.decode_batch(rows)
-        return
-    arrays = (np.array(row, dtype=np.uint32) for row in rows)
-    assert encoder.decode_batch(rows) == encoder.decode_batch(arrays) == expected
-
 
 TEXTS = [
     "def f(x):\n    return x + 1  # one more\n",

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from functools import cache
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +13,7 @@ from hypothesis import strategies as st
 from tokenizers import decoders, models
 
 import tokpar
-from tests.decoding.decoders_drawn import LLAMA, divided, spec_of
+from tests.decoding.decoders_drawn import divided, spec_of
 from tests.support.decode_streams import check_stream
 from tests.support.small_encodings import small_encoding
 from tokpar import Encoder
@@ -77,37 +74,6 @@ def test_streams_of_the_bundled_tokenizer_give_the_text_of_its_decode(data: st.D
         encoder = Encoder(tokenizer)
         ids = data.draw(st.lists(st.integers(0, 8000), max_size=20))
         check_stream(encoder.decode_stream, encoder.decode, ids[:3], divided(data.draw, ids[3:]))
-
-
-@cache
-def pure_tokenizer(kind: str, directory: str) -> Any:
-    decoder = {
-        "llama": {"type": "Sequence", "decoders": [*LLAMA]},
-        "wordpiece": {"type": "WordPiece", "prefix": "##", "cleanup": True},
-        "metaspace": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always"},
-        "none": None,
-    }[kind]
-    config = spec_of(
-        [], ("a", "##b", "▁", "▁a", ".", "'", "s", "<0xC3>", "<0xA9>", "<0x41>")
-    ).config
-    config["decoder"] = decoder
-    config["model"] |= {"type": "WordPiece", "continuing_subword_prefix": "##"}
-    config["model"] |= {"max_input_chars_per_word": 100, "unk_token": "a"}
-    path = Path(directory) / f"{kind}.json"
-    path.write_text(json.dumps(config), encoding="utf-8")
-    return tokpar.load(path, engine="pure")
-
-
-@pytest.mark.ids
-@pytest.mark.parametrize("kind", ["llama", "wordpiece", "metaspace", "none"])
-@given(st.data())
-def test_a_stream_in_plain_python_gives_the_text_of_its_decode(
-    tmp_path_factory: pytest.TempPathFactory, kind: str, data: st.DataObject
-) -> None:
-    tokenizer = pure_tokenizer(kind, str(tmp_path_factory.getbasetemp()))
-    ids = data.draw(st.lists(st.integers(0, 9), max_size=30))
-    encoder = Encoder(tokenizer)
-    check_stream(encoder.decode_stream, tokenizer.decode, ids[:3], divided(data.draw, ids[3:]))
 
 
 def transformers() -> Any:
@@ -198,13 +164,6 @@ def test_a_table_that_decodes_other_texts_leaves_all_ids_to_the_own_call() -> No
     assert (stream.push(ids), stream.finish()) == ("", "SOME WORDS")
 
 
-def test_byte_level_after_fuse_changes_all_the_text_before() -> None:
-    decode = decoders.Sequence([decoders.Fuse(), decoders.ByteLevel()]).decode
-    head = letters_of("é".encode()) * 50
-    assert decode([head, "a", "b"]).startswith("é" * 50)
-    assert decode([head, "a", "中"]).startswith(head)  # one character outside the alphabet
-
-
 def test_skipping_special_tokens_needs_a_tokenizer_that_can() -> None:
     for encoder in (Encoder(small_encoding()), Encoder(tokpar.load("default", engine="pure"))):
         with pytest.raises(OptionError, match="has no such setting"):
@@ -268,17 +227,6 @@ def test_ids_may_be_an_array_or_an_iterator() -> None:
         encoder.decode_stream().push(np.array([[65]]))
 
 
-# --------------------------------------------------------------------- found elsewhere
-
-
-def test_a_byte_run_that_ends_badly_gives_one_replacement_character_a_byte() -> None:
-    own = spec_of([{"type": "ByteFallback"}], ("<0x41>", "<0xC3>", "<0xA9>", "a")).build()
-    stream = Encoder(own).decode_stream()
-    assert [stream.step(id_) for id_ in (0, 1, 2, 0)] == ["", "", "", ""]
-    assert stream.step(2) == "\ufffd" * 5 == own.decode([0, 1, 2, 0, 2])
-    assert stream.step(3) == "a"
-
-
 def test_a_long_byte_run_is_not_copied_for_each_byte() -> None:
     runs, state = ByteRuns(), None
     for _ in range(1000):
@@ -286,49 +234,3 @@ def test_a_long_byte_run_is_not_copied_for_each_byte() -> None:
         _, state = runs.step(state, "<0x41>")
         assert before is None or state[1][0] is before[1]
     assert runs.finish(state) == "A" * 1000
-
-
-def test_a_long_byte_run_goes_through_a_stream() -> None:
-    own = spec_of(LLAMA, ("<0x41>", "▁a", "<0xC3>")).build()
-    stream = Encoder(own).decode_stream()
-    assert stream.push([0] * 100_000) == ""
-    assert stream.fork().push([2, 1]) == "\ufffd" * 100_001 + " a"
-    assert stream.finish() == "A" * 100_000
-
-
-def test_the_first_space_after_a_prompt_is_kept() -> None:
-    own = spec_of(LLAMA, ("▁Hello", "▁world", "<0xE4>", "<0xB8>", "<0xAD>")).build()
-    encoder = Encoder(own)
-    assert encoder.decode_stream().step(1) == "world"
-    assert encoder.decode_stream([0]).step(1) == " world"
-
-
-def test_a_prompt_may_end_inside_a_character() -> None:
-    stream = Encoder(small_encoding()).decode_stream([65, 0xE4, 0xB8])
-    assert stream.step(0xAD) == "中"
-    stream = Encoder(small_encoding()).decode_stream([65, 0xE4, 0xB8])
-    assert stream.step(65) == "A"  # the prompt's own text ends with this U+FFFD
-
-
-def test_special_tokens_between_the_bytes_of_a_character() -> None:
-    own = spec_of(
-        [{"type": "ByteLevel"}], [letters_of(b"\xe4\xb8"), letters_of(b"\xad")], [("<s>", True)]
-    )
-    encoder = Encoder(own.build())
-    stream = encoder.decode_stream(skip_special_tokens=True)
-    assert stream.push([0, 2, 1]) == "中"
-    stream = encoder.decode_stream()
-    assert [stream.step(id_) for id_ in (0, 2, 1)] == ["", "\ufffd<s>", "\ufffd"]
-
-
-def test_a_real_replacement_character_is_emitted_at_once() -> None:
-    stream = Encoder(small_encoding()).decode_stream()
-    assert stream.push(list("\ufffd".encode())) == "\ufffd"
-    assert [stream.step(0xFF) for _ in range(1000)] == ["\ufffd"] * 1000
-
-
-def test_two_emoji_of_byte_tokens_come_when_their_run_ends() -> None:
-    tokens = tuple(f"<0x{byte:02X}>" for byte in "🙂".encode())
-    stream = Encoder(spec_of(LLAMA, (*tokens, "▁a")).build()).decode_stream([4])
-    assert [stream.step(id_) for id_ in (0, 1, 2, 3, 0, 1, 2, 3)] == [""] * 8
-    assert stream.step(4) == "🙂🙂 a"

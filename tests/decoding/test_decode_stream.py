@@ -10,12 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import needs_below_one
-from tests.decoding.decoders_drawn import (
-    DecoderSpec,
-    divided,
-    ids_of,
-    specs,
-)
+from tests.decoding.decoders_drawn import DecoderSpec, divided, ids_of, specs
+from tests.support import profiles
 from tests.support.decode_streams import KINDS, KNOWN_SHAPES, check_stream, encoder_of, own_text
 from tokpar import Encoder
 from tokpar.decoding.streams import common_start
@@ -45,6 +41,7 @@ def test_a_stream_gives_the_text_of_the_own_decode(
 @needs_below_one
 @pytest.mark.ids
 @pytest.mark.parametrize("kind", KINDS)
+@profiles.divided(len(KINDS))
 @given(st.data())
 def test_every_division_gives_the_same_text(kind: str, data: st.DataObject) -> None:
     encoder, tokenizer = encoder_of(kind)

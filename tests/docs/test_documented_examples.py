@@ -158,8 +158,6 @@ def run_console(block: Block, page: Path) -> None:
             code = main(arguments)
         got = stdout.getvalue() + (f"exit code {code}\n" if fails else "")
         assert bool(code) == bool(fails), f"{page.name}: {command} ended with {code}"
-        if arguments[-1:] == ["--help"]:  # tests/docs/test_commands_page.py compares it
-            continue
         if arguments[0] in MEASURING:
             expected, got = without_figures(expected), without_figures(got)
         assert checker.check_output(expected, got, doctest.ELLIPSIS), (
@@ -268,7 +266,7 @@ def installed_by(pyproject: str, folder: Path) -> EntryPoints:
     metadata = ["Metadata-Version: 2.1", f"Name: {project['name']}", f"Version: {version}"]
     metadata += [f"Requires-Dist: {needed}" for needed in project.get("dependencies", ())]
     (told / "METADATA").write_text("\n".join(metadata) + "\n", encoding="utf-8")
-    for group, points in project["entry-points"].items():
+    for group, points in project.get("entry-points", {}).items():
         lines = [f"[{group}]", *(f"{name} = {value}" for name, value in points.items())]
         (told / "entry_points.txt").write_text("\n".join(lines), encoding="utf-8")
     return Distribution.at(told).entry_points

@@ -1,4 +1,4 @@
-"""docs/pictures/speed.svg and README.md have the figures of docs/benchmarks.md, and the pictures of
+"""Pictures and the table of docs/benchmarks.md have the figures of docs/data, and the pictures of
 seams show what the strategies do."""
 
 from __future__ import annotations
@@ -7,11 +7,7 @@ import importlib.util
 import sys
 from types import ModuleType
 
-import pytest
-
 from tests.support.paths import ROOT
-
-PAGE = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
 
 
 def script(name: str) -> ModuleType:
@@ -24,11 +20,6 @@ def script(name: str) -> ModuleType:
     return module
 
 
-@pytest.fixture(scope="module")
-def drawing() -> ModuleType:
-    return script("draw_speed")
-
-
 def test_the_pictures_of_seams_are_what_the_strategies_do() -> None:
     seams = script("draw_seams")
     for picture in seams.PICTURES:
@@ -37,16 +28,17 @@ def test_the_pictures_of_seams_are_what_the_strategies_do() -> None:
         assert path.read_text(encoding="utf-8") == seams.draw(picture), said
 
 
-def test_the_picture_is_what_the_script_draws_of_the_page(drawing: ModuleType) -> None:
-    drawn = drawing.draw(drawing.speeds(PAGE))
+def test_the_picture_and_the_table_of_speeds_are_what_the_script_makes_of_the_data() -> None:
+    speed = script("draw_speed")
     said = "run `python docs/pictures/draw_speed.py`"
-    assert drawing.PICTURE.read_text(encoding="utf-8") == drawn, said
+    assert speed.PICTURE.read_text(encoding="utf-8") == speed.draw(speed.speeds()), said
+    assert f"\n\n{speed.table()}\n" in speed.PAGE.read_text(encoding="utf-8"), said
 
 
-def test_the_picture_of_prompts_is_what_the_script_draws_of_the_page() -> None:
+def test_the_picture_of_prompts_is_what_the_script_draws_of_the_data() -> None:
     prompts = script("draw_prompts")
     said = "run `python docs/pictures/draw_prompts.py`"
-    assert prompts.PICTURE.read_text(encoding="utf-8") == prompts.draw(prompts.times(PAGE)), said
+    assert prompts.PICTURE.read_text(encoding="utf-8") == prompts.draw(prompts.times()), said
 
 
 def test_the_readme_has_at_most_120_lines() -> None:

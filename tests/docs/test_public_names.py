@@ -6,7 +6,7 @@ import dataclasses
 import inspect
 import sys
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
@@ -14,7 +14,6 @@ import pytest
 import tiktoken
 
 import tokpar
-from tokpar.plan import Plan
 
 NAMES = """
 Batch ChangedError CheckReport ControlTokenError DecodeStream DecodeStreams Encoder Encoding
@@ -88,26 +87,3 @@ def test_what_is_returned_is_exported(name: str) -> None:
         if place not in BETWEEN_PARTS and (missing := not_exported(namespace, module, hint))
     }
     assert found == {}
-
-
-def gives_encodings() -> Iterator[tokpar.Encoding]: ...
-
-
-def gives_a_plan() -> list[Plan | None]: ...
-
-
-@pytest.mark.parametrize(
-    ("function", "without", "missing"),
-    [
-        (gives_encodings, "Encoding", ["Encoding"]),
-        (gives_encodings, "Batch", []),
-        (gives_a_plan, "Batch", ["Plan"]),
-    ],
-)
-def test_a_name_that_is_not_exported_is_found(
-    function: Callable[..., Any], without: str, missing: list[str]
-) -> None:
-    namespace = exported()
-    del namespace[without]
-    ((_, module, hint),) = returned("f", function)
-    assert not_exported(namespace, module, hint) == missing

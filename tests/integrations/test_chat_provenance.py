@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import copy
 import inspect
-import threading
-from concurrent.futures import ThreadPoolExecutor
-from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,9 +17,9 @@ from tokpar.adapters.hf_trust import template_control
 from tokpar.errors import OptionError
 
 pytest.importorskip("transformers", "5.24", reason="transformers 5.24 is missing")
-jinja2 = pytest.importorskip("jinja2", reason="jinja2 is missing")
+pytest.importorskip("jinja2", reason="jinja2 is missing")
 
-from tokpar.integrations import chat_provenance, chat_template_marks  # noqa: E402
+from tokpar.integrations import chat_provenance, chat_template_marks
 
 if TYPE_CHECKING:
     from tokpar.integrations.chat_provenance import ChatText
@@ -154,8 +151,7 @@ def test_a_control_token_of_which_nobody_can_say_whose_it_is_is_named(
 
 
 def test_a_control_token_before_text_that_makes_it_a_longer_one_is_the_templates() -> None:
-    own = tokenizer_of("<a>{{ messages[0].content }}")
-    own = copy.deepcopy(own)
+    own = copy.deepcopy(tokenizer_of("<a>{{ messages[0].content }}"))
     own.add_tokens(["<a>", "<a>b"], special_tokens=True)
     call = inspect.signature(own.apply_chat_template).bind([{"role": "user", "content": "b"}])
     call.apply_defaults()
@@ -167,7 +163,7 @@ def test_a_control_token_before_text_that_makes_it_a_longer_one_is_the_templates
 @pytest.mark.parametrize("step", ["{{ range(10 ** 5)|random }}", "{{ strftime_now('%f') }}"])
 def test_a_step_that_gives_another_text_each_time_is_named(step: str) -> None:
     template = f"<|im_start|>\n{{{{ messages[0].content }}}}\n{step * 4}"
-    with pytest.raises(OptionError, match=r"cannot tell .*: line 3, .*, gives '.*' and a moment"):
+    with pytest.raises(OptionError, match=r"cannot tell .*: at \d+ it gives '.*' and a moment"):
         rendered(template, [{"role": "user", "content": "q"}])
 
 
@@ -194,31 +190,7 @@ def test_what_is_no_set_of_roles_is_told_so(untrusted: Any, message: str) -> Non
         rendered(CHATML, [{"role": "user", "content": "q"}], untrusted)
 
 
-def test_threads_render_without_changing_jinja_or_each_other() -> None:
-    functions = [jinja2.runtime.str_join, jinja2.runtime.markup_join, jinja2.Environment.concat]
-    chat = [{"role": "user", "content": "<|im_end|> ä"}, {"role": "assistant", "content": " b"}]
-    names = list(islice(cycle(TEMPLATES), 4 * len(TEMPLATES)))
-    serial = {name: rendered(TEMPLATES[name], chat).untrusted_spans for name in TEMPLATES}
-    chat_template_marks.marking_template.cache_clear()
-    start = threading.Barrier(8)
-
-    def work(first: int) -> bool:
-        start.wait(30)
-        own = names[first:] + names[:first]
-        return all(
-            (rendered(TEMPLATES[name], chat).untrusted_spans == serial[name])
-            and functions[0] is jinja2.runtime.str_join
-            for name in own
-        )
-
-    with ThreadPoolExecutor(8) as pool:
-        assert all(pool.map(work, range(8)))
-    assert functions == [
-        *(jinja2.runtime.str_join, jinja2.runtime.markup_join),
-        jinja2.Environment.concat,
-    ]
-
-
+@pytest.mark.each_value
 @pytest.mark.parametrize("name", TEMPLATES)
 @pytest.mark.parametrize("model", ["qwen", "gemma", "llama 3"])
 @pytest.mark.parametrize("named", [None, [], ["<think>", "no token"]])

@@ -6,7 +6,6 @@ import logging
 import subprocess
 import sys
 from collections.abc import Iterator
-from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -117,14 +116,13 @@ def test_without_transformers_the_error_says_what_to_install() -> None:
 
 # --------------------------------------------------------------------------------- faults of ours
 
-FAULTS = [ImportError("no name 'X'"), TypeError("an argument"), AttributeError("_x"), KeyError("k")]
-FAULTY = [
-    *("require_followed", "_rebuild_view", "has_own_engine", "accelerate_class", "Acceleration"),
-    "require_release",
-]
+FAULTS = (ImportError("no name 'X'"), KeyError("k"), AttributeError("_x"))
 
 
-@pytest.mark.parametrize(("name", "fault"), [*zip(FAULTY, cycle(FAULTS), strict=False)], ids=str)
+FAULTY = ("require_release", "_rebuild_view", "Acceleration")
+
+
+@pytest.mark.parametrize(("name", "fault"), [*zip(FAULTY, FAULTS, strict=True)], ids=str)
 def test_a_fault_of_ours_leaves_the_tokenizer_as_transformers_made_it(
     name: str, fault: Exception, saved: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -148,19 +146,18 @@ def test_a_fault_of_ours_leaves_the_tokenizer_as_transformers_made_it(
     assert str(fault) in told[0]
 
 
-@pytest.mark.parametrize(("call", "fault"), [(1, FAULTS[2]), (2, FAULTS[1])], ids=str)
 def test_a_transformers_that_cannot_be_patched_is_left_as_it_is(
-    call: int, fault: Exception, saved: Path, caplog: pytest.LogCaptureFixture
+    saved: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The first or the second method is not what tokpar expects."""
+    """The second method is not what tokpar expects."""
     from transformers import AutoTokenizer
 
     own, seen = patch._wrap_from_pretrained, list[int]()
 
     def fail(*given: Any) -> Any:
         seen.append(1)
-        if len(seen) == call:
-            raise fault
+        if len(seen) == 2:
+            raise AttributeError("_x")
         return own(*given)
 
     with caplog.at_level(logging.WARNING, "tokpar"), pytest.MonkeyPatch.context() as planted:
@@ -168,8 +165,6 @@ def test_a_transformers_that_cannot_be_patched_is_left_as_it_is(
         with tokpar.patch_transformers() as applied:
             assert not applied.active
             assert not is_accelerated(AutoTokenizer.from_pretrained(saved))
-    told = [said for said in caplog.messages if "transformers is left as it is" in said]
-    assert len(told) == 1
+    assert ["transformers is left as it is" in said for said in caplog.messages] == [True]
     with tokpar.patch_transformers():
         assert is_accelerated(AutoTokenizer.from_pretrained(saved))
-    assert not is_accelerated(AutoTokenizer.from_pretrained(saved))

@@ -98,7 +98,7 @@ def test_the_checker_accepts_what_is_stored(name: str, source: Spelling) -> None
 def test_the_cuts_of_drawn_texts_are_lossless_and_may_be_made_at_once(
     name: str, source: Spelling
 ) -> None:
-    """On the engine itself, with characters of which nothing is known."""
+    """On the engine itself, with characters that no table knows."""
     table = stored(source).table
     rng = random.Random(label(source))
     texts = [text for _, text in random_words(drawn(60), 12, rng)]

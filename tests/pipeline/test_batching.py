@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -114,24 +114,6 @@ def test_a_bad_row_is_named_and_nothing_is_encoded(text: Any, kind: Any, said: s
     ):
         encoder.encode_batch(rows)
     assert executor.rows == []
-
-
-@pytest.mark.parametrize("name", ["default", "bert_part"])
-def test_a_surrogate_in_a_row_is_the_engines_own_error_with_its_number(name: str) -> None:
-    tokenizer = named_tokenizers()[name]
-    own = error_of(lambda: tokenizer.encode("a\ud800"))
-    with tokpar.Encoder(tokenizer) as encoder:
-        ours = error_of(lambda: encoder.encode_batch(["a", WORDS * 300, "a\ud800", "b\udfff"]))
-    assert type(ours) is type(own)
-    assert "text 2 of the batch" in str(ours)
-
-
-def error_of(call: Callable[[], object]) -> Exception:
-    try:
-        call()
-    except Exception as error:
-        return error
-    raise AssertionError("nothing was raised")
 
 
 @pytest.mark.parametrize("side", ["right", "left"])

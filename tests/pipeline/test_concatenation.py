@@ -3,23 +3,18 @@ ids of a text."""
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import tokpar
 from tests.support.drawn_runs import adapter_of, any_tokenizer, drawn_text
-from tokpar.concatenation import Part, add_up, encode_parts, parts_between, place_seams
+from tokpar.concatenation import Part, encode_parts, parts_between, place_seams
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError
 from tokpar.interfaces import facts_of
 from tokpar.types import Rows, Seam
-
-# ------------------------------------------------------------------------------ what it returns
 
 
 @pytest.mark.ids
@@ -42,20 +37,6 @@ def test_the_parts_between_any_certified_cuts_have_the_ids_of_the_text(
         assert encoded.ids[: seam.token].tolist() == left.tolist()
 
 
-@given(st.lists(st.integers(0, 40), unique=True).map(sorted), st.integers(41, 60), st.data())
-def test_parts_cover_the_text_once_but_for_what_cuts_absorb(
-    places: list[int], stop: int, data: st.DataObject
-) -> None:
-    absorbing = [data.draw(st.integers(0, 1)) for _ in places]
-    cuts = [
-        Seam(place, tokpar.types.CERTIFIED_CUTS[0], "", (("absorbed", n),))
-        for place, n in zip(places, absorbing, strict=True)
-    ]
-    parts = [*parts_between(cuts, stop)]
-    assert [part.absorbed_chars for part in parts] == [0, *absorbing]
-    assert [(part.start, part.stop) for part in parts] == [*pairwise([0, *places, stop])]
-
-
 def test_a_part_does_not_end_at_a_seam_that_no_rule_licenses() -> None:
     with pytest.raises(ValueError, match="ends at a certified cut"):
         list(parts_between([Seam(3, None, "")], 9))
@@ -74,18 +55,3 @@ def test_an_error_of_a_part_has_positions_of_the_whole_text(
         encode_parts("x" * 40, parts, fail, origin)
     first = origin + parts[row].start + parts[row].absorbed_chars
     assert (caught.value.start, caught.value.stop) == (first + start, first + start + 1)
-
-
-BASE = np.arange(100, 130, dtype=np.uint32)
-SPANS = st.tuples(st.integers(0, 30), st.integers(0, 30)).map(sorted)
-
-
-@given(st.lists(SPANS, max_size=5))
-def test_pieces_of_one_array_in_any_order_are_added_up_as_they_stand(cuts: list[list[int]]) -> None:
-    pieces = [BASE[start:stop] for start, stop in cuts]
-    ids, before = add_up(pieces)
-    assert ids.tolist() == np.concatenate([BASE[:0], *pieces]).tolist()
-    assert [ids[a:b].tolist() for a, b in pairwise(before)] == [each.tolist() for each in pieces]
-
-
-# ------------------------------------------------------------------------ nothing else does it

@@ -36,25 +36,10 @@ def raise_it(kind: type[Exception], *given: Any) -> None:
     raise kind("too late")
 
 
-class Handler:
-    """A handler that is an object, or one of its methods."""
-
-    def __init__(self, kind: type[Exception]) -> None:
-        self.kind = kind
-
-    def __call__(self, *given: Any) -> None:
-        raise_it(self.kind)
-
-    def on_signal(self, *given: Any) -> None:
-        raise self.kind("too late")
-
-
 KINDS = [TimeoutError, DeadlineError]
 """Not those that the standard library catches for its own ends, as ValueError."""
 HANDLERS: list[Callable[[type[Exception]], Any]] = [
     lambda kind: partial(raise_it, kind),
-    Handler,
-    lambda kind: Handler(kind).on_signal,
     lambda kind: lambda number, frame: raise_it(kind),
 ]
 DOORS: dict[str, Callable[[tokpar.Encoder], object]] = {

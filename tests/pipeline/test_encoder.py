@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -116,23 +115,6 @@ def test_what_a_caller_changes_later_is_followed_by_calls_and_not_by_encoders() 
             assert encoder.encode(text) == before[text]
             assert cutting.encode(text) == before[text]
             assert tokpar.encode(text, own) == own.encode(text).ids
-
-
-def test_threads_share_an_encoder() -> None:
-    with tokpar.Encoder(workers=2) as encoder:
-        expected = encoder.encode(TEXT).ids.tolist()
-        found: list[bool] = []
-
-        def work() -> None:
-            found.extend(encoder.encode(TEXT) == expected for _ in range(5))
-
-        threads = [threading.Thread(target=work) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    assert found == [True] * 20
-    assert encoder.encode(TEXT) == expected, "usable again after close"
 
 
 def test_disallowed_special_tokens_keep_tiktokens_error() -> None:

@@ -207,3 +207,18 @@ def test_an_encoding_is_a_read_only_sequence_of_ids() -> None:
     with pytest.raises(TypeError, match="unhashable"):
         hash(encoding)
     assert "lossless" in repr(encoding)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "is_sound"),
+    [(2, 2, True), (3, 0, True), (4, 0, False), (-1, 0, False), (2, 3, False), (2, -1, False)],
+)
+def test_a_join_keeps_and_drops_no_more_ids_than_there_are(
+    left: int, right: int, is_sound: bool
+) -> None:
+    join = Join(Seam(2, None, ""), left, right)
+    overlapping = [Chunk(0, 3, 0, 2), Chunk(1, 4, 2, 4)]
+    pieces = [Piece(np.zeros(3, np.uint32)), Piece(np.zeros(2, np.uint32))]
+    assert joining.sound_joins([join], overlapping, pieces) == [join if is_sound else None]
+    apart, is_all = [Chunk(0, 2, 0, 2), Chunk(2, 4, 2, 4)], (left, right) == (3, 0)
+    assert joining.sound_joins([join], apart, pieces) == [join if is_all else None]

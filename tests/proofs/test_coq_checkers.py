@@ -1,99 +1,112 @@
-"""Coq's own `Compute` and the checkers in Python give the same answers: 1,000 about pairs, 1,000
-about ids; quick asks for fewer."""
+"""The checkers in Coq and those of tokpar give the same answers."""
 
 from __future__ import annotations
 
 import json
 import random
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from tokenizers import Regex, Tokenizer, models, pre_tokenizers
+from tokenizers import Regex, Tokenizer, pre_tokenizers
+from tokpar_model import model_findings
 
 import tokpar
 from tests.recipes.coq_tables import coq_tree, decided_tables
-from tests.support import profiles
 from tests.support.certified import encoding_of, oniguruma_patterns
 from tests.support.coq_runs import computed
-from tests.support.tokenizers_drawn import byte_characters, byte_text
+from tests.support.coq_worlds import (
+    DEFINITIONS,
+    FAMILIES,
+    KNOWN,
+    LETTERS,
+    AddedTokens,
+    Facts,
+    Model,
+    PanicError,
+    drawn_bytes,
+    drawn_pattern,
+    drawn_tokens,
+    ids_or_panic,
+    listed,
+    points,
+    written,
+)
+from tests.support.profiles import cases, drawn
 from tests.support.windows_drawn import ATOMS, decided
 from tokpar.certificate.checker import check
-from tokpar.certificate.model.model_proof import model_findings
-from tokpar.certificate.pattern_machine import PairChecker
+from tokpar.certificate.pattern_machine import Machine, PairChecker
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.patterns.decided_pattern import stage_proof
 from tokpar.patterns.known_pattern import PairTable, shipped_pattern
 from tokpar.patterns.splits import SplitStage, tree_of
-from tokpar.types import Seam
+from tokpar.regexes.pair_rows import RowPairs
+from tokpar.types import Rule, Seam
 
-if shutil.which("coqc") is None:
-    pytest.skip("coqc is not installed: Coq computed no answers", allow_module_level=True)
-
-ITEMS = (
-    *("a", "A", r"\p{L}", r"\s", "[aA]", r"[^\s\p{L}]", r"\p{L}+", r"\s+", r"\s*", r"\s++", " ?"),
-    *(r"\p{N}{1,3}", r"\p{N}{1,2}+", r"\p{L}+?", r"[aA]*", r"[.1]?+", r"(?:ab|a)?", "(?:1|a.)"),
-    *(r"(?!\S)", r"(?=a)", r"\Z", r"(?:\.a|a)??"),
-)
-PAIRS_EACH, PATTERNS = 20, 50
-FAMILIES = ("gpt2", "cl100k", "qwen2", "tekken")
-TOKENIZERS_EACH, TEXTS_EACH = 5, profiles.drawn(50)
-LETTERS = "aasS1'. \n\u4e2d"
+PATTERNS = drawn(50)
+TOKENIZERS_EACH, TEXTS_EACH = 4, drawn(100)
 ANSWER = "Definition answer (b : bool) : nat := if b then 1 else 0."
-ANSWERS = f"""{ANSWER}
-Definition answers (f : facts) (S : text) (cuts : list nat) (ids : list N) : list (list nat) :=
-  [[answer (check_ids f S cuts ids); answer (check_model f S ids)]; map N.to_nat (ids_of f S)]."""
-
-
-def numbers(values: Sequence[int], scope: str = "") -> str:
-    return f"[{'; '.join(map(str, values))}]{scope}"
+ANSWERS = """Definition answer (b : bool) : N := if b then 1%N else 0%N.
+Definition answers (f : facts) (m : bpe) (S : text) (cert : certificate) (ids : list N) :=
+  [[answer (check f S cert ids); answer (check_model (tokenizer_of f) m S ids)];
+   T (tokenizer_of f) S]."""
 
 
 # ---------------------------------------------------------------------------------- pairs
 
 
-def drawn_pattern(rng: random.Random) -> str:
-    """Some alternatives of classes, counts, groups and look-aheads; every text has a match."""
-    rows = ["".join(rng.choices(ITEMS, k=rng.randint(0, 3))) for _ in range(rng.randint(1, 4))]
-    return "|".join(
-        [*(rng.choice([f"a{row}", rf"\p{{L}}{row}", f" {row}"]) for row in rows), r"[\s\S]"]
-    )
+@dataclass(frozen=True)
+class Row:
+    """A row of Splits: the proof of each, and the checker of its pairs."""
+
+    proofs: Sequence[dict[str, Any]]
+    checker: PairChecker | RowPairs
+
+    @property
+    def size(self) -> int:
+        return self.checker.size
+
+    def coq(self) -> str:
+        """The machines of Coq."""
+        trees = (coq_tree(proof["tree"], self.size) for proof in self.proofs)
+        return "; ".join(f"machine_of {self.size} ({tree})" for tree in trees)
 
 
-def drawn_proof(rng: random.Random) -> dict[str, Any]:
-    split = SplitStage(drawn_pattern(rng), "regex")
-    pairs = decided([split], ATOMS)
-    return stage_proof(pairs.stages[0], tree_of(split, pairs.alphabet))
+def drawn_row(rng: random.Random, count: int) -> Row:
+    splits = [SplitStage(drawn_pattern(rng, count == 1)[0], "regex") for _ in range(count)]
+    pairs = decided(splits, ATOMS)
+    proofs = [
+        stage_proof(stage, tree_of(split, pairs.alphabet))
+        for stage, split in zip(pairs.stages, splits, strict=True)
+    ]
+    read = json.loads(json.dumps(proofs))
+    return Row(proofs, PairChecker(read[0]) if count == 1 else RowPairs([*map(Machine, read)]))
 
 
-def test_pairs_in_coq_are_those_of_the_checker(compiled: tuple[Path, str]) -> None:
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_pairs_in_coq_are_those_of_the_checker(compiled: tuple[Path, str], count: int) -> None:
+    """Of several Splits Coq accepts fewer pairs, for the reason that the README there gives."""
     rng = random.Random(40)
-    definitions, terms, expected = [ANSWER], [], []
+    definitions, terms, expected = [ANSWER], [], list[int]()
     for number in range(PATTERNS):
-        proof = drawn_proof(rng)
-        size, checker = proof["size"], PairChecker(json.loads(json.dumps(proof)))
-        tree = coq_tree(proof["tree"], proof["size"])
-        definitions += [
-            f"Definition tree_{number} := {tree}.",
-            f"Definition m_{number} := Eval vm_compute in machine_of {size} tree_{number}.",
-        ]
-        pairs, answers = [], []
-        for _ in range(PAIRS_EACH):
-            left, right = rng.choices(range(size), k=2)
-            pairs.append(f"({left}, {right})")
-            answers.append(int(checker.refusal(left, right) is None))
-        sound = f"answer (table_ok {size} tree_{number} [])"
-        each = f"map (fun '(c, d) => answer (pair_ok m_{number} c d)) [{'; '.join(pairs)}]"
-        terms.append(f"[{sound} :: {each}]")
-        expected.append([[1, *answers]])
-    assert computed(compiled[0], "PatternPairs", terms, "\n".join(definitions)) == expected
-    accepted = sum(sum(row[0][1:]) for row in expected)
-    assert 200 < accepted < 900
+        row = drawn_row(rng, count)
+        pairs = [(c, d) for c in range(row.size) for d in range(row.size)]
+        definitions.append(f"Definition row_{number} := Eval vm_compute in [{row.coq()}].")
+        each = f"fun '(c, d) => answer (row_pair_ok row_{number} c d)"
+        terms.append(f"[map ({each}) [{'; '.join(map(str, pairs))}]]")
+        expected += [int(row.checker.refusal(*pair) is None) for pair in pairs]
+    values = computed(compiled[0], "PatternPairs Rows", terms, "\n".join(definitions))
+    found = [answer for (row,) in values for answer in row]
+    if count == 1:
+        assert found == expected
+    else:
+        assert all(coq <= tokpar for coq, tokpar in zip(found, expected, strict=True))
+    assert 0.7 * sum(expected) < sum(found) < 0.9 * len(found)
 
 
 # ------------------------------------------------------------------------------------ ids
@@ -101,31 +114,15 @@ def test_pairs_in_coq_are_those_of_the_checker(compiled: tuple[Path, str]) -> No
 
 @dataclass(frozen=True)
 class Drawn:
-    """A byte-level BPE tokenizer with a known regex, small enough to be written down in Coq."""
+    """A byte-level BPE tokenizer with the patterns of a known family, and added tokens."""
 
     family: str
-    merges: tuple[tuple[str, str], ...]
-    whole_piece: bool
-
-    @cached_property
-    def vocabulary(self) -> dict[str, int]:
-        """The 256 bytes, as their letters in the file, and what the merges make."""
-        strings = [*byte_characters(), *("".join(pair) for pair in self.merges)]
-        return {string: number for number, string in enumerate(strings)}
+    model: Model
+    tokens: AddedTokens
 
     @cached_property
     def adapter(self) -> TokenizerAdapter:
-        model = models.BPE(
-            self.vocabulary, list(self.merges), ignore_merges=self.whole_piece, fuse_unk=False
-        )
-        tokenizer = Tokenizer(model)
-        (pattern,) = oniguruma_patterns(self.family)
-        stages = [
-            pre_tokenizers.Split(Regex(pattern), "isolated"),
-            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
-        ]
-        tokenizer.pre_tokenizer = pre_tokenizers.Sequence(stages)
-        return tokpar.load(tokenizer)
+        return tokpar.load(self.tokens.engine)
 
     @cached_property
     def table(self) -> PairTable:
@@ -133,19 +130,29 @@ class Drawn:
         assert found is not None
         return found.table
 
+    @cached_property
+    def symbols(self) -> dict[str, int]:
+        """The symbols of the characters that are the same in every version of Unicode."""
+        symbols = {char: int(self.table.symbol_of[ord(char)]) for char in KNOWN}
+        return {char: symbol for char, symbol in symbols.items() if symbol < self.table.size}
+
+    def engine_ids(self, text: str) -> list[int]:
+        return ids_or_panic(self.tokens.engine)(text)
+
+    def texts(self, rng: random.Random) -> list[str]:
+        chars = [char for char in LETTERS if char in self.symbols]
+        parts = [*chars, *self.model.texts, *self.tokens.contents * 4]
+        return ["".join(rng.choices(parts, k=rng.randint(1, 9))) for _ in range(TEXTS_EACH)]
+
     def coq(self) -> str:
-        """The facts of Certificates.v. Bytes that no text has are left out."""
+        """The facts of EndToEnd.v."""
         table = table_of(self.family)
-        known = {*"".join(map(byte_text, LETTERS))}
-        tokens = {s: i for s, i in self.vocabulary.items() if known.issuperset(s)}
-        pairs = (f"({numbers(codes(u))}, {numbers(codes(v))})" for u, v in self.merges)
-        words = (f"({numbers(codes(s))}, {i}%N)" for s, i in tokens.items())
-        ranges = (f"({ord(c)}%N, {ord(c)}%N, {self.table.symbol_of[ord(c)]})" for c in {*LETTERS})
+        splits = f"map Pattern (snd (fst {table}))"
+        raw, _ = self.tokens.facts
+        tokenizer = Facts(self.model.coq, splits=splits, symbols=self.symbols, raw_tokens=raw)
         return (
-            f"{{| size := {self.table.size}; ranges := [{'; '.join(ranges)}]; other := 0; "
-            f"pattern := hd Nothing (snd (fst {table})); pairs := snd {table}; "
-            f"vocabulary_of := [{'; '.join(words)}]; merges := [{'; '.join(pairs)}]; "
-            f"whole_piece := {str(self.whole_piece).lower()} |}}"
+            f"{{| tokenizer_of := {tokenizer.coq()}; size := fst (fst {table}); "
+            f"pairs := snd {table} |}}"
         )
 
 
@@ -159,81 +166,92 @@ def table_of(family: str) -> str:
     return f"{family}_{number}"
 
 
-def codes(string: str) -> list[int]:
-    """The bytes of a string of a byte-level file."""
-    return [byte_characters().index(letter) for letter in string]
+def drawn_tokenizer(rng: random.Random, family: str, bare: bool) -> Drawn:
+    """`bare`: without added tokens."""
+    model = drawn_bytes(rng)
+    engine = Tokenizer(model.engine)
+    engine.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            *(pre_tokenizers.Split(Regex(p), "isolated") for p in oniguruma_patterns(family)),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    return Drawn(
+        family, model, drawn_tokens(rng, engine, most=0 if bare else 3, normalized=0, flagged=0.1)
+    )
 
 
-def drawn_tokenizer(rng: random.Random, family: str) -> Drawn:
-    """Merges over the bytes of `LETTERS`, in any order, each of another string."""
-    strings = sorted({*"".join(map(byte_text, LETTERS))})
-    made: dict[str, tuple[str, str]] = {}
-    for _ in range(rng.randint(4, 14)):
-        pair = rng.choice(strings), rng.choice(strings)
-        if "".join(pair) not in strings:
-            made["".join(pair)] = pair
-            strings.append("".join(pair))
-    merges = [*made.values()]
-    rng.shuffle(merges)
-    return Drawn(family, tuple(merges), rng.random() < 0.5)
-
-
-def drawn_ids(rng: random.Random, right: list[int], drawn: Drawn, text: str) -> list[int]:
-    """The ids of a text, or forged ones: the bytes, two swapped, one dropped, split or other."""
+def drawn_ids(rng: random.Random, right: list[int], world: Drawn) -> list[int]:
+    """The ids of a text, or forged ones: two swapped, one dropped, split or other."""
     row, k = [*right], rng.randrange(len(right) or 1)
     match rng.randrange(9):
         case 0:
-            return [drawn.vocabulary[letter] for letter in byte_text(text)]
+            letters = world.tokens.engine.id_to_token(row[k]) or "" if row else ""
+            row[k : k + 1] = [world.tokens.engine.token_to_id(c) or 0 for c in letters]
         case 1:
             row[k : k + 2] = row[k : k + 2][::-1]
         case 2:
             del row[k:]
         case 3:
-            string = next(s for s, i in drawn.vocabulary.items() if i in row[k : k + 1] or not row)
-            row[k : k + 1] = [drawn.vocabulary[letter] for letter in string]
-        case 4:
             row.insert(rng.choice([k, len(row)]), rng.randrange(260))
     return row
 
 
-def drawn_seams(rng: random.Random, drawn: Drawn, text: str) -> list[Seam]:
-    """Seams at some places: of a pair of characters that holds, or, rarely, of any."""
-    seams = []
+def drawn_seams(rng: random.Random, world: Drawn, text: str) -> list[Seam]:
+    """Seams at some places: of a pair of characters that holds, of an edge of a token, or, rarely,
+    of any two characters."""
+    theorem = "40" if len(oniguruma_patterns(world.family)) == 1 else "42"
+    seams = dict[int, tuple[Rule, str, Any]]()
     for p in range(1, len(text)):
-        certain = drawn.table.is_sure(text[p - 1], text[p])
+        certain = world.table.is_sure(text[p - 1], text[p])
         if (certain and rng.random() < 0.6) or rng.random() < 0.03:
-            witness = (("pattern", drawn.family),)
-            before = len(drawn.adapter.encode(text[:p]))
-            seams.append(Seam(p, "PAIR", "40", witness, before))
-    return seams
+            seams[p] = Rule.PAIR, theorem, (("pattern", world.family),)
+        for content in world.tokens.contents:
+            for edge, start in (("start", p), ("end", p - len(content))):
+                if start >= 0 and text.startswith(content, start) and rng.random() < 0.3:
+                    seams[p] = Rule.EDGE, "29", (("token", content), ("edge", edge))
+    return [Seam(p, *seam, len(world.engine_ids(text[:p]))) for p, seam in sorted(seams.items())]
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+def certificate_of(seams: Sequence[Seam]) -> str:
+    """The certificate of EndToEnd.v."""
+    places = [0, *(seam.position for seam in seams)]
+    return listed(
+        f"({b - a}%nat, {'Between' if seam.rule == Rule.PAIR else 'Edge'})"
+        for seam, (a, b) in zip(seams, pairwise(places), strict=True)
+    )
+
+
+def answers(rng: random.Random, world: Drawn, text: str) -> tuple[str, list[list[int]]] | None:
+    """What Coq is asked about a text, about ids and seams that may be forged, and the answers of
+    the checker and of the engine; None if the engine panics."""
+    try:
+        right = world.engine_ids(text)
+    except PanicError:
+        return None
+    ids, seams = drawn_ids(rng, right, world), drawn_seams(rng, world, text)
+    claimed = encoding_of(np.array(ids, np.uint32), seams)
+    by_segments = check(claimed, text, world.adapter, level="ids").ok
+    plain = not world.tokens.contents
+    by_model = plain and model_findings(world.adapter, text, claimed.ids).ok
+    question = f"{points(text)} {certificate_of(seams)} {written(ids)}%N"
+    return question, [[int(by_segments), int(by_model)], right]
+
+
+@pytest.mark.parametrize("family", cases(FAMILIES, ("gpt2", "deepseek")))
 def test_ids_in_coq_are_those_of_the_checker(compiled: tuple[Path, str], family: str) -> None:
     rng = random.Random(family)
-    definitions, terms, expected = [ANSWERS], [], []
+    definitions, terms, expected = [DEFINITIONS, ANSWERS], [], []
     for number in range(TOKENIZERS_EACH):
-        drawn = drawn_tokenizer(rng, family)
-        definitions.append(f"Definition f_{number} : facts := {drawn.coq()}.")
-        terms.append(f"[[answer (facts_ok f_{number})]]")
-        expected.append([[1]])
-        for _ in range(TEXTS_EACH):
-            text = "".join(rng.choices(LETTERS, k=rng.randint(1, 14)))
-            right = drawn.adapter.encode(text).tolist()
-            ids = drawn_ids(rng, right, drawn, text)
-            seams = drawn_seams(rng, drawn, text)
-            claimed = encoding_of(np.array(ids, np.uint32), seams)
-            verdicts = [
-                int(check(claimed, text, drawn.adapter, level="ids").ok),
-                int(model_findings(drawn.adapter, text, claimed.ids).ok),
-            ]
-            cuts = "; ".join(str(seam.position) for seam in seams)
-            points = numbers([ord(char) for char in text], "%N")
-            terms.append(f"answers f_{number} {points} [{cuts}] {numbers(ids, '%N')}")
-            expected.append([[*verdicts], right])
-    values = computed(
-        compiled[0], "PatternPairs Tables Ids Pipeline Certificates", terms, "\n".join(definitions)
-    )
-    assert values == expected
-    both = [row[0] for row in expected if len(row) == 2]
-    assert {tuple(verdicts) for verdicts in both} == {(0, 0), (1, 1), (0, 1)}
+        world = drawn_tokenizer(rng, family, bare=number % 2 == 0)
+        definitions.append(f"Definition f_{number} : facts := {world.coq()}.")
+        definitions.append(f"Definition m_{number} : bpe := {world.model.coq[len('Merges ') :]}.")
+        for text in world.texts(rng):
+            if found := answers(rng, world, text):
+                terms.append(f"answers f_{number} m_{number} {found[0]}")
+                expected.append(found[1])
+    definitions.append("Open Scope N_scope.")
+    imports = "PatternPairs Tables Ids Pipeline EndToEnd Certificates"
+    assert computed(compiled[0], imports, terms, "\n".join(definitions)) == expected
+    verdicts = {tuple(row[0]) for row in expected}
+    assert verdicts == {(0, 0), (1, 1), (0, 1), (1, 0)}

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 from tokenizers import Tokenizer, models
+from tokpar_model import file_findings
+from tokpar_model.word_file import WordTokenizer, word_tokenizer_of_json
 
 from tests.conftest import needs_below_one
 from tests.support import profiles
 from tests.support.coq_runs import computed
 from tests.support.model_worlds import BERT, Config, numbered, word_config
 from tokpar.certificate.canonical_form import form_of_json, parse_json
-from tokpar.certificate.model.model_proof import file_findings
-from tokpar.certificate.model.word_file import WordTokenizer, word_tokenizer_of_json
 
 pytestmark = needs_below_one
 if shutil.which("coqc") is None:

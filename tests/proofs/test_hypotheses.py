@@ -47,12 +47,23 @@ ROWS = [
 
 @cache
 def functions() -> dict[str, list[tuple[Path, frozenset[str]]]]:
-    """Test function -> the files that define it, each with the strings in its decorators."""
+    """Test function -> the files that define it, each with the strings in its decorators, and the
+    keys of the tables that they name."""
     found: dict[str, list[tuple[Path, frozenset[str]]]] = {}
     for path in sorted((*TESTS.rglob("test_*.py"), *ROOT.glob("plugins/*/tests/test_*.py"))):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        body = ast.parse(path.read_text(encoding="utf-8")).body
+        tables = {
+            ast.unparse(target): [key for key in node.value.keys if key is not None]
+            for node in body
+            if isinstance(node, (ast.Assign, ast.AnnAssign)) and isinstance(node.value, ast.Dict)
+            for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        }
+        for node in body:
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-                inside = (each for mark in node.decorator_list for each in ast.walk(mark))
+                inside = [each for mark in node.decorator_list for each in ast.walk(mark)]
+                inside += [
+                    key for each in inside for key in tables.get(getattr(each, "id", ""), ())
+                ]
                 strings = {
                     each.value
                     for each in inside

@@ -125,7 +125,7 @@ def test_a_page_has_statement_proof_counterexamples_and_tests(page: Path) -> Non
     assert [section for section in sections if section in wanted] == wanted
     assert "∎" in text
     assert f"({page.name})" in (PROOFS / "README.md").read_text(encoding="utf-8")
-    assert re.search(r"\]\(\.\./tests/(?:\w+/)+test_\w+\.py\)", text)
+    assert re.search(r"\]\(\.\./(?:plugins/[\w-]+/)?tests/(?:\w+/)*test_\w+\.py\)", text)
 
 
 @pytest.mark.parametrize("page", CLAIMS, ids=lambda page: page.stem)
@@ -140,7 +140,7 @@ def test_a_published_claim_has_where_it_holds_where_not_and_what_is_done(page: P
         "Code and tests",
     ]
     assert f"({page.name})" in (PROOFS / "README.md").read_text(encoding="utf-8")
-    assert re.search(r"\]\(\.\./tests/(?:\w+/)+test_\w+\.py\)", text)
+    assert re.search(r"\]\(\.\./(?:plugins/[\w-]+/)?tests/(?:\w+/)*test_\w+\.py\)", text)
 
 
 @pytest.mark.parametrize("page", DOCUMENTS, ids=lambda page: f"{page.parent.name}/{page.name}")

@@ -1,5 +1,5 @@
-"""Write docs/commands.md: the help of every command of tokpar, 80 columns wide, and the environment
-variables.
+"""Write docs/commands.md: the help of every command of tokpar, 80 columns wide, with what several
+commands take said once, and the environment variables.
 
     python -m tests.recipes.commands_page
 
@@ -11,16 +11,28 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 PAGE = Path(__file__).parents[2] / "docs" / "commands.md"
 WIDTH = "80"
+SEVERAL = 3
+"""What so many commands say in the same words stands once."""
+ENTRY = re.compile(r"^  (?=\S).*\n(?:   .*\n)*", re.MULTILINE)
+"""One argument of a help: its line and the lines that are further in."""
 HEAD = """# Commands and variables
 
-Everything that `tokpar` takes in a shell, as its `--help` says it. Texts are files, `-` for
-standard input, or `--text`. Exit codes: 0 done; 1 not lossless, a check failed, or one of several
-files cannot be used; 2 the arguments or files cannot be used; 130 interrupted by Ctrl-C.
+Everything that `tokpar` takes in a shell, as its `--help` says it; what several commands take is
+said [once](#arguments-of-several-commands). Exit codes: 0 done; 1 not lossless, a check failed, or
+one of several files cannot be used; 2 the arguments or files cannot be used; 130 interrupted.
+"""
+SHARED_HEAD = """
+## Arguments of several commands
+
+The usage of a command says which of these it takes.
+
 """
 ELSEWHERE = """
 Of packages of their own: `tokpar bench` and `tokpar tokentree`
@@ -67,12 +79,32 @@ def page() -> str:
 
 
 def sections() -> Iterator[str]:
-    """A heading and the help of `tokpar`, and of each of its own commands."""
+    """A heading and the help of `tokpar`, of each of its own commands, and what these share."""
     from tokpar.builtins import tokpar_commands
 
-    for words in ([], *([command.name] for command in tokpar_commands())):
-        command = " ".join(["tokpar", *words])
-        yield f"\n## {command}\n\n```console\n$ {command} --help\n{help_of(words)}```\n"
+    commands = [[], *([command.name] for command in tokpar_commands())]
+    helps = [help_of(words) for words in commands]
+    said = Counter(words_of(entry) for text in helps for entry in ENTRY.findall(text))
+    shared: dict[str, str] = {}
+    for words, text in zip(commands, helps, strict=True):
+        shared |= {words_of(each): each for each in ENTRY.findall(text) if is_shared(each, said)}
+        own = ENTRY.sub(lambda match: "" if is_shared(match[0], said) else match[0], text)
+        own = re.sub(r"^[a-z ]+:\n\n?(?=\S|\Z)", "", own, flags=re.MULTILINE)
+        yield f"\n## {' '.join(['tokpar', *words])}\n\n{indented(own.strip())}"
+    yield SHARED_HEAD + indented("".join(shared.values()))
+
+
+def is_shared(entry: str, said: Counter[str]) -> bool:
+    return said[words_of(entry)] >= SEVERAL
+
+
+def words_of(entry: str) -> str:
+    return " ".join(entry.split())
+
+
+def indented(text: str) -> str:
+    """The text as a block of code."""
+    return "".join(f"    {line}".rstrip() + "\n" for line in text.splitlines())
 
 
 def help_of(words: list[str]) -> str:

@@ -14,9 +14,9 @@ from collections import Counter
 from typing import Any
 
 from tokenizers import Tokenizer
+from tokpar_model import file_findings
 
 from tests.support.model_worlds import drawn_config, drawn_text, forged, proved, spelled
-from tokpar.certificate.model.model_proof import file_findings
 
 
 def one_world(rng: random.Random, counts: Counter[str], texts: int = 12) -> None:

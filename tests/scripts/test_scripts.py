@@ -31,11 +31,16 @@ def options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return [*given, *texts, "--engines=", "--cores=1"]
 
 
-def test_engines_prints_every_row(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert engines.main(options) == 0
+def test_engines_prints_and_writes_every_row(
+    options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert engines.main([*options, f"--csv={tmp_path / 'rows.csv'}"]) == 0
     table = capsys.readouterr().out.split("\n\n")[-1]
     rows = [line.split("|")[1:-1] for line in table.strip().splitlines()]
     assert [row[1].strip() for row in rows[2:]] == [*KINDS] * 2
+    written = (tmp_path / "rows.csv").read_text(encoding="utf-8").splitlines()
+    printed = [",".join(cell.strip() for cell in row) for row in (rows[0], *rows[2:])]
+    assert written == [f"cores,{printed[0]}", *(f"1,{row}" for row in printed[1:])]
     assert all(float(cell) >= 0 for row in rows[2:] for cell in row[2:6])
 
 

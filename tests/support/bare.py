@@ -1,4 +1,4 @@
-"""An adapter of which nothing is known, to be explained."""
+"""An adapter that tells no facts, to be explained."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ def added_of(tokens: Sequence[Added]) -> tuple[AddedToken, ...]:
 
 
 def endless(token: Added, normalizer: Any) -> bool:
-    """A token of which the normalizer leaves nothing: with rstrip, the engine's own call never
+    """A token that the normalizer empties: with rstrip, the engine's own call never
     ends and takes all memory (tokenizers 0.23)."""
     return token.normalized and token.rstrip and not normalizer.normalize_str(token.content)
 
@@ -325,6 +325,20 @@ STAGE = st.one_of(
     ANY_BERT,
 )
 NORMALIZERS = st.none() | STAGE | st.lists(STAGE, min_size=2, max_size=3).map(normalizers.Sequence)
+
+
+FAMILIES = st.sampled_from(REGEX_FAMILIES)
+KINDS: dict[str, st.SearchStrategy[Small]] = {
+    "regex": st.builds(regex_tokenizer, FAMILIES, st.none(), ADDED),
+    "regex behind normalizers": st.builds(regex_tokenizer, FAMILIES, NORMALIZERS, ADDED),
+    "prefix space": st.builds(regex_tokenizer, st.just("gpt2"), NORMALIZERS, ADDED, st.just(True)),
+    "bert": st.builds(bert_tokenizer, ANY_BERT | NORMALIZERS, ADDED),
+    "metaspace": st.builds(
+        metaspace_tokenizer, NORMALIZERS, ADDED, st.sampled_from(["always", "first", "never"])
+    ),
+    "dummy": st.builds(dummy_tokenizer, ADDED),
+}
+"""Tokenizers whose seams rest on one rule, under any normalizer and added tokens."""
 
 
 def ids_by_hand(tokenizer: Any, text: str, seams: Sequence[Seam]) -> tuple[IdArray, list[Seam]]:

@@ -28,9 +28,9 @@ THINKING = """\
 {{- '<think>\\n' ~ thought.strip('\\n') ~ '\\n</think>\\n\\n' }}{% endif %}
 {{- text + '<|im_end|>\\n' }}
 {%- elif m.role == 'tool' %}
-{{- '<|im_start|>user\\n<tool_response>\\n%s\\n</tool_response><|im_end|>\\n' % text }}
+{{- '<|im_start|>user\\n<tool_response>\\n' + text + '\\n</tool_response><|im_end|>\\n' }}
 {%- else %}
-{{- '<|im_start|>{}\\n{}<|im_end|>\\n'.format(m.role, text) }}
+{{- '<|im_start|>' ~ m.role ~ '\\n' ~ text ~ '<|im_end|>\\n' }}
 {%- endif %}{% endfor %}
 {%- if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}
 {%- if enable_thinking is false %}{{ '<think>\\n\\n</think>\\n\\n' }}{% endif %}{% endif %}"""

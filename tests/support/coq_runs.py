@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -56,6 +57,36 @@ def _digest_of_sources() -> str:
     for file in SOURCES:
         found.update(hashlib.sha256((COQ / file).read_bytes()).digest())
     return found.hexdigest()[:16]
+
+
+PROVED = re.compile(r"^(?:Lemma|Theorem|Corollary|Example) .*?\bQed\.", re.MULTILINE | re.DOTALL)
+LIBRARIES = re.compile(r"^From Coq Require Import [^.]*\.\n", re.MULTILINE)
+REQUIRED = re.compile(r"^From Tokpar Require (Import|Export) ([^.]*)\.", re.MULTILINE)
+
+
+def definitions_only(last: str) -> dict[str, str]:
+    """The definitions of a file and of those it requires, without proofs: name of the file -> text.
+
+    Proofs would refuse a wrong definition, so a mistake is planted in a text without them."""
+    needed, found = {last}, dict[str, str]()
+    for name in (file.removesuffix(".v") for file in reversed(SOURCES)):
+        if name in needed:
+            source = (COQ / f"{name}.v").read_text(encoding="utf-8")
+            needed.update(" ".join(names for _, names in REQUIRED.findall(source)).split())
+            found[name] = PROVED.sub("", source)
+    return dict(reversed(found.items()))
+
+
+def write_definitions(directory: Path, definitions: Mapping[str, str]) -> None:
+    """Compile all definitions as one file, Planted.v, with a module for each."""
+    libraries = {each for text in definitions.values() for each in LIBRARIES.findall(text)}
+    source = "".join(sorted(libraries))
+    for name, text in definitions.items():
+        body = REQUIRED.sub(r"\1 \2.", LIBRARIES.sub("", text))
+        source += f"Module {name}.\n{body}\nEnd {name}.\n"
+    source += f"Export {' '.join(definitions)}.\n"
+    (directory / "Planted.v").write_text(source, encoding="utf-8")
+    coqc(directory, "Planted.v")
 
 
 def computed(compiled: Path, imports: str, terms: Iterable[str], definitions: str = "") -> Values:

@@ -7,8 +7,10 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from tokpar_model import file_findings
+
 from tests.support.tokenizers_drawn import PATTERNS, byte_characters
-from tokpar.certificate.model.model_proof import ModelProof, file_findings
+from tokpar.certificate.findings import ModelProof
 
 Config = dict[str, Any]
 Ids = list[int]

@@ -52,7 +52,7 @@ def drawn_spans(rng: random.Random, text: str) -> list[Span]:
 class NamedEngine:
     """The ids of texts with untrusted spans by one call of the engine on the text with names.
 
-    `control`: contents of added tokens, none of which is searched in a normalized text."""
+    `control`: contents of added tokens, all searched in the text as it is."""
 
     def __init__(self, own: Tokenizer, control: Collection[str]) -> None:
         data = json.loads(own.to_str())

@@ -10,7 +10,7 @@ from tests.support.paths import ROOT
 
 WINGS = [
     ROOT / "plugins" / f"tokpar-{name}"
-    for name in ("bench", "diff", "explain", "pure", "strategies", "train")
+    for name in ("bench", "diff", "explain", "model", "pure", "strategies", "train")
 ]
 """Packages whose README is their page; tokpar-incremental runs its own."""
 PAGES = [

@@ -35,7 +35,7 @@ def drawn(count: int) -> int:
 
 
 def at_most(count: int) -> settings:
-    """Fewer examples in ci, for a property of which one example costs as much as many of others;
+    """Fewer examples in ci, for a property whose one example costs as much as many of others;
     `deep` draws all that it is asked for."""
     profile = chosen_profile()
     return settings(

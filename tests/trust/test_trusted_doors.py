@@ -166,11 +166,3 @@ def test_all_of_an_input_may_be_untrusted(tmp_path: Any) -> None:
     assert counted.out.split()[0] == str(sum(map(len, ids)))
     plan = run("plan", str(rows), "--row", "1", "--tokenizer", str(file))
     assert "control tokens: 5; ordinary text never gets one" in plan.out
-    text, stored = tmp_path / "a.txt", tmp_path / "a.npz"
-    text.write_text("<|start|> say <|end|>")
-    options = ["--tokenizer", str(file), "--certificate", str(stored)]
-    run("encode", text, "--untrusted", *options)
-    assert run("check", text, "--untrusted", *options).code == 0
-    unlike = run("check", text, *options)
-    assert unlike.code == 1
-    assert "the encoding is of a text with untrusted spans" in unlike.out

@@ -142,7 +142,7 @@ _READ: dict[str, Callable[[str, Any, _AddedTokens, bool], bool]] = {
     "special_tokens_map.json": _is_silent_role,
     "added_tokens.json": lambda key, value, added_tokens, is_bpe: False,
 }
-"""The files of which some content has no effect: True for a key and its value without effect."""
+"""By file with content that has no effect: True for a key and its value without effect."""
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -566,7 +566,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
 
 
 class LiveTokenizer(HuggingFaceTokenizer):
-    """A tokenizer of which no copy has the same ids: the caller's object encodes and decodes.
+    """A tokenizer whose copies have other ids: the caller's object encodes and decodes.
 
     No text is cut, and nothing is cached. `snapshot`: what is known of the tokenizer."""
 

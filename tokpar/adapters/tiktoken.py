@@ -333,8 +333,8 @@ class TiktokenTokenizer(EncodingAdapter, CachedAdapter):
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         """Returns the UTF-8 byte spans. Raises LookupError if these ids do not spell `text`.
 
-        Ids do not spell a text with surrogate pairs, which tiktoken joins, nor a text of which the
-        regex leaves out a part."""
+        Ids do not spell a text with surrogate pairs, which tiktoken joins, nor a text that the
+        regex leaves a part of out."""
         return self._lengths.spans(ids, text)
 
     def allowing(self, allowed_specials: frozenset[str]) -> TiktokenTokenizer:

@@ -58,9 +58,9 @@ def find_clusters(
 ) -> int:
     """Writes the clusters of `data` to `out`. Returns their number, or -1 if `out` is too short.
 
-    A cluster is a part of the text that is covered by occurrences of contents, each of which shares
-    a character with another one of them; clusters share none. It has three numbers: where it
-    begins, where it ends, and which content it is, or -1 if no occurrence is the whole cluster.
+    A cluster is a part of the text that occurrences of contents cover. Each occurrence shares a
+    character with another one of its cluster; two clusters share none. It has three numbers: where
+    it begins, where it ends, and which content it is, or -1 if no occurrence is the whole cluster.
     `lengths`: of each content, in code points or in bytes, as the numbers are counted. `last[0]`:
     becomes the node of the longest suffix of `data` that is a prefix of a content."""
     size: cython.Py_ssize_t = data.shape[0]

@@ -605,7 +605,7 @@ static i64 encode_sentence(const Tables *t, Scratch *s, const Tree *tree, Encode
     return hi > taken ? section(t, s, p, taken, hi, count) : count;
 }
 
-/* Encodes a section of which the spaces are marks: with " " for U+2581, and perhaps a space before it. */
+/* Encodes a section whose spaces are marks: with " " for U+2581, and perhaps a space before it. */
 static i64 encode_marked(const Tables *t, Scratch *s, Encode part, u8 *p, i64 lo, i64 hi, i64 count)
 {
     const Characters *c = &t->characters;

@@ -74,7 +74,7 @@ def place_entries(entries: NDArray[np.uint64], homes: IntArray, size: int) -> ND
 
 
 def _bits(places: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
-    """Returns `size` bits in words of 64, of which those at `places` are set."""
+    """Returns `size` bits in words of 64; the bits at `places` are set."""
     found = np.zeros(size, dtype=np.bool_)
     found[places] = True
     return np.packbits(found, bitorder="little").view("<u8").astype(np.uint64)

@@ -170,7 +170,7 @@ def _changes(chars: str, normalize: Callable[[str], str]) -> Iterator[tuple[str,
 @lru_cache(maxsize=1)
 def _kinds() -> NDArray[np.uint8]:
     """Returns SAME, BLANK or ISOLATED for each character, as BertPreTokenizer treats it; CONTEXT
-    for those that are not assigned, or private."""
+    for a character that is not assigned, or private."""
     found = np.full(_CODE_POINTS, CONTEXT, dtype=np.uint8)
     split = pre_tokenizers.BertPreTokenizer().pre_tokenize_str
     for chars in _blocks():

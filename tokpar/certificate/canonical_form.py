@@ -50,7 +50,7 @@ class JsonForm:
     digest: str = ""
     no_file: str | None = None
     cache: dict[str, Any] = field(default_factory=dict, repr=False)
-    """What was made of the form, see `model_proof.py`."""
+    """What was made of the form: names of control tokens, what proves ids at level `model`."""
 
     @property
     def kind(self) -> str:
@@ -68,9 +68,10 @@ class RankForm:
     """Byte-level BPE without other stages: tiktoken's, or a `Vocabulary` of tokpar.
 
     `merges`: (left, right) -> (priority, merged), all ids; None: the lowest id comes first.
-    `specials`: all special tokens; `added_tokens`: those that are matched in a text. `keeps_gaps`:
-    text that no pattern matches is kept. `drops_prefixes`: which of two special tokens that begin
-    alike is matched is chance. `whole_piece`: a pre-token that is a token becomes this token."""
+    `specials`: all special tokens; `added_tokens`: the tokens that are matched in a text.
+    `keeps_gaps`: text that no pattern matches is kept. `drops_prefixes`: chance decides which of
+    two special tokens that begin alike is matched. `whole_piece`: a
+    pre-token that is a token becomes this token."""
 
     engine: str
     patterns: tuple[str, ...]

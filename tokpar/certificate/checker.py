@@ -20,16 +20,16 @@ from tokpar.certificate.check_context import (
 )
 from tokpar.certificate.control_search import Span
 from tokpar.certificate.fact_differences import CheckedFacts, checked_facts
-from tokpar.certificate.findings import CheckReport, Finding, Level
+from tokpar.certificate.findings import CheckReport, Finding, Level, ModelProof
 from tokpar.certificate.frozen_tables import load_tables
 from tokpar.certificate.id_proof import Core, id_findings, prove_ids, text_ids, well_formed
-from tokpar.certificate.model.model_proof import ModelProof, model_findings
 from tokpar.certificate.own_names import NamedText, agreed_trust, named_text
 from tokpar.certificate.pair_rule import at_spaces, looks_at_two
 from tokpar.certificate.rule_checker import RuleChecker
 from tokpar.certificate.stage_rule import Spaces
 from tokpar.certificate.stage_rule import places as places_of
 from tokpar.certificate.tokenizer_probe import Mask, TokenizerProbe, Utf8Text
+from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.seams import Columns, Everywhere, Seams
 from tokpar.types import Facts, Rule, Seam, Theorem, Trust
@@ -79,12 +79,15 @@ def check(
     `level`: what is to be proved (`Level`), after the first step: each seam is licensed by its
     rule. No rule tokenizes.
     `ids`: the ids are those of the tokenizer's own serial call (theorem 31).
-    `model`: the ids follow from the tokenizer's file (theorems 32, 33).
+    `model`: the ids follow from the tokenizer's file (theorems 32, 33); by the package
+    tokpar-model.
     `untrusted`: the untrusted spans of the text, as for `Encoder.encode`; `control`: the contents
     of the control tokens, None: those of the encoding. An encoding of other spans or tokens fails:
     whoever forges ids can leave out spans, too.
-    Raises OptionError for an unknown level, and for spans that are none."""
+    Raises OptionError for an unknown level, for level `model` without its package, and for spans
+    that are none."""
     wanted = Level.of(level)
+    prove_by_file = _model_level() if wanted is Level.MODEL else None
     try:
         trust = agreed_trust(trust_of(encoding), untrusted, control, len(text))
         names = None if trust is None else named_text(text, tokenizer, trust)
@@ -94,10 +97,10 @@ def check(
     if names is not None:
         text, tokenizer = names.text, names.engine.tokenizer
     licensed = f"each of {step.count:,} seams is licensed by its rule"
-    if wanted is Level.MODEL:
+    if prove_by_file is not None:
         own = step.core.ids
         why = None if step.core.findings else ("ids", step.core.note or "they are hidden")
-        shown = ModelProof((), (), why) if own is None else model_findings(tokenizer, text, own)
+        shown = ModelProof(refusal=why) if own is None else prove_by_file(tokenizer, text, own)
         claims = [licensed, "the ids follow from the tokenizer's file (theorems 32, 33)"]
         notes = step.notes
     else:
@@ -110,7 +113,7 @@ def check(
             step.are_licensed,
             names,
         )
-        shown = ModelProof(found, ())
+        shown = ModelProof(found)
         claims, notes = [licensed, f"the ids are the tokenizer's: {compared}"], step.reading.notes
     findings = (*step.findings, *shown.findings)
     if names is not None:
@@ -122,6 +125,19 @@ def check(
     return CheckReport(
         findings, step.count, wanted, tuple(claims[failed:]), not_proved, notes, refused
     )
+
+
+def _model_level() -> Callable[[TokenizerAdapter, str, IdArray], ModelProof]:
+    try:
+        from tokpar_model import model_findings  # a package of its own
+    except ModuleNotFoundError as error:
+        if error.name != "tokpar_model":
+            raise
+        raise OptionError(
+            "level 'model' comes with tokpar-model: pip install ./plugins/tokpar-model, in a "
+            "checkout of tokpar"
+        ) from None
+    return model_findings
 
 
 def trust_of(encoding: Checkable) -> Trust | None:

@@ -37,9 +37,9 @@ class CheckedFacts:
     """What the checker knows of a tokenizer: the facts that decide in a check, the findings about
     them, and notes.
 
-    `facts`: those that the checker read itself, where there is a file. They refuse what the planner
-    refuses, too: an adapter may know more of its object than a file shows. `form`: the canonical
-    form of which they are made; None if there is none, `unread` says why."""
+    `facts`: the facts that the checker read itself, where there is a file. They refuse what the
+    planner refuses, too: an adapter may know more of its object than a file shows. `form`: the
+    canonical form that the facts are made of; None if there is none, `unread` says why."""
 
     facts: Facts
     findings: tuple[Finding, ...] = ()

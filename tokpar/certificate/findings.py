@@ -16,7 +16,8 @@ class Level(StrEnum):
     """The ids are those of the tokenizer's own serial call (theorem 31). The call is asked once for
     each distinct segment."""
     MODEL = "model"
-    """The ids follow from the tokenizer's file (theorems 32 and 33). No call is asked."""
+    """The ids follow from the tokenizer's file (theorems 32 and 33). No call is asked. The package
+    tokpar-model proves it."""
 
     @classmethod
     def of(cls, name: str) -> Level:
@@ -39,6 +40,23 @@ class Finding:
     message: str
     position: int | None = None
     seam: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelProof:
+    """What level `model` found, in the package tokpar-model.
+
+    `findings`: why the ids are wrong. `refusal`: why nothing is proved, or None: (kind, sentence).
+    `assumptions`: sentences that the proof assumes, the digest of the class tables among them."""
+
+    findings: tuple[Finding, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    refusal: tuple[str, str] | None = None
+
+    @property
+    def ok(self) -> bool:
+        """True if the ids are proved to be the ids of the text."""
+        return not self.findings and self.refusal is None
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ MARK = "\u2581"
 
 @dataclass(frozen=True)
 class ShippedPattern:
-    """A pattern of which tokpar ships what is known.
+    """A pattern that tokpar ships tables for.
 
     `sources`: (engine, a pattern for each Split). `space_after_nonspace`: theorem 20 cuts before
     each space. `covers`: its matches leave no gap in any text."""

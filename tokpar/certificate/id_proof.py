@@ -16,8 +16,8 @@ from tokpar.adapter_parts import own_call_of
 from tokpar.arrays import NO_INTS, IdArray, IntArray
 from tokpar.certificate.check_context import RefusedError
 from tokpar.certificate.findings import Finding
+from tokpar.certificate.further_cuts import further_cuts
 from tokpar.certificate.segment_ids import SegmentIds, segment_ids
-from tokpar.certificate.segment_pretokens import PretokenGate
 from tokpar.certificate.tokenizer_probe import TokenizerProbe
 from tokpar.errors import EngineError
 from tokpar.interfaces import Locates, PostProcesses, TokenizerAdapter
@@ -209,7 +209,8 @@ def prove_ids(
     text, tokenizer, planned = probe.text, probe.tokenizer, seams.planned
     if is_licensed and (len(planned) or len(cuts)):
         try:
-            found = segment_ids(*_all_cuts(seams, cuts, probe), probe, PretokenGate.of(facts))
+            every, left_out = _all_cuts(seams, cuts, probe, facts)
+            found = segment_ids(every, left_out, probe)
         except RefusedError:
             found = None  # an engine may fail on a segment although it encodes the whole text
         if found is not None:
@@ -217,7 +218,7 @@ def prove_ids(
             expected = postprocess_ids(own, text, tokenizer)
             findings = (
                 *_id_findings(ids, expected, own, planned, names),
-                *_wrong_counts(planned, found, cuts, probe),
+                *_wrong_counts(planned, found, every, probe),
             )
             many = f"{len(found.rows):,} distinct of {len(found.kinds):,} segments"
             return findings, f"{many} encoded by the tokenizer's own call (theorem 31)"
@@ -238,8 +239,11 @@ def _id_findings(
     return names.id_findings(ids, expected_ids, own, seams)
 
 
-def _all_cuts(seams: Seams, cuts: IntArray, probe: TokenizerProbe) -> tuple[IntArray, IntArray]:
-    """Returns all cuts, and how many bytes are left out behind each; UTF-8 bytes."""
+def _all_cuts(
+    seams: Seams, cuts: IntArray, probe: TokenizerProbe, facts: Facts
+) -> tuple[IntArray, IntArray]:
+    """Returns all cuts, also those that no seam names, and how many bytes are left out behind each;
+    UTF-8 bytes."""
     planned, everywhere = seams.planned, seams.everywhere
     absorbs = np.array(
         [theorem == Theorem.ABSORBED_SPACE for _, theorem, _ in planned.licences], dtype=np.int64
@@ -247,19 +251,19 @@ def _all_cuts(seams: Seams, cuts: IntArray, probe: TokenizerProbe) -> tuple[IntA
     own = probe.utf8.byte_offsets(planned.positions)
     absorbed = absorbs[planned.codes] if len(planned) else own
     dense = int(everywhere is not None and everywhere.licence.theorem == Theorem.ABSORBED_SPACE)
-    every = np.concatenate((own, cuts))
+    more = further_cuts(np.sort(np.concatenate((own, cuts))), seams, facts, probe)
+    every = np.concatenate((own, cuts, more))
     order = np.argsort(every, kind="stable")
-    left_out = np.concatenate((absorbed, np.full(len(cuts), dense)))
+    left_out = np.concatenate((absorbed, np.full(len(cuts), dense), np.zeros_like(more)))
     return every[order], left_out[order]
 
 
 def _wrong_counts(
-    planned_seams: Columns, segment_ids: SegmentIds, cuts: IntArray, probe: TokenizerProbe
+    planned_seams: Columns, segment_ids: SegmentIds, every_cut: IntArray, probe: TokenizerProbe
 ) -> Iterator[Finding]:
     """Yield a finding for each planned seam with a wrong number of ids before it."""
     own = probe.utf8.byte_offsets(planned_seams.positions)
-    segments = np.arange(1, len(own) + 1) + np.searchsorted(cuts, own)
-    expected = segment_ids.ids_before[segments]
+    expected = segment_ids.ids_before[np.searchsorted(every_cut, own) + 1]
     for k in np.flatnonzero(planned_seams.tokens != expected).tolist():
         message = f"expected {expected[k]} ids before it, got {planned_seams.tokens[k]}"
         yield Finding("token", message, int(planned_seams.positions[k]), k)

@@ -48,7 +48,7 @@ class CustomPartError(Exception):
 
 def read_origin(origin: Origin) -> JsonForm | RankForm:
     """Returns what the engine runs. Raises CustomPartError, RefusedError for a file with a part of
-    another type than expected, and FileFormatError for a source of which no file is known."""
+    another type than expected, and FileFormatError for a source without a known file."""
     source: Any = origin.source
     if isinstance(source, bytes):
         return _form_of(parse_json(source), source)

@@ -6,12 +6,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tokpar.arrays import NO_INTS, IntArray
 from tokpar.certificate.check_context import CheckContext, RefusedError
 from tokpar.certificate.class_check import POINTS, require_class
 from tokpar.certificate.frozen_tables import SPACES, ShippedPattern, load_pairs, load_tables
@@ -20,6 +21,8 @@ from tokpar.regexes.pair_rows import RowPairs
 from tokpar.regexes.pattern_parser import PatternReader, RefusedProofError, require_kept
 
 _MOST_SYMBOLS = 255
+_BLOCK = 1 << 18
+"""Characters whose pairs are looked up together."""
 _SURROGATES = slice(0xD800, 0xE000)
 
 
@@ -38,10 +41,10 @@ class ProvedPattern:
     ) -> None:
         if not readers or not isinstance(stages, list) or len(stages) != len(readers):
             raise RefusedProofError("there is not one stage for each pattern")
-        self._checker: PairChecker | RowPairs = (
+        checker: PairChecker | RowPairs = (
             PairChecker(stages[0]) if len(stages) == 1 else RowPairs([*map(Machine, stages)])
         )
-        self.size = self._checker.size
+        self.size, self._refusal = checker.size, cache(checker.refusal)
         self._symbol_of = symbol_of
         for reader, stage in zip(readers, stages, strict=True):
             if not classes.keys() >= reader.sources.keys():
@@ -54,7 +57,21 @@ class ProvedPattern:
     def refusal(self, left_char: str, right_char: str) -> str | None:
         """Why the cut between these two characters is not proved, or None."""
         left, right = (int(self._symbol_of[ord(char)]) for char in (left_char, right_char))
-        return self._checker.refusal(left, right)
+        return self._refusal(left, right)
+
+    def cuts(self, text: str) -> IntArray:
+        """Returns the places, code points, ascending, at which two characters prove a cut. The text
+        has no lone surrogate."""
+        found = [NO_INTS]
+        for start in range(0, len(text), _BLOCK):
+            codes = np.frombuffer(text[start : start + _BLOCK + 1].encode("utf-32-le"), "<u4")
+            symbols = self._symbol_of[codes].astype(np.int64)
+            pairs = symbols[:-1] * 256 + symbols[1:]
+            sure = np.zeros(1 << 16, np.bool_)
+            for pair in np.flatnonzero(np.bincount(pairs)).tolist():
+                sure[pair] = self._refusal(*divmod(pair, 256)) is None
+            found.append(np.flatnonzero(sure[pairs]) + start + 1)
+        return np.concatenate(found)
 
     @cached_property
     def spaces(self) -> bool:
@@ -63,7 +80,7 @@ class ProvedPattern:
         others[[ord(char) for char in SPACES]] = False
         found = set(self._symbol_of[others].tolist()) - {self.size}
         space = int(self._symbol_of[ord(" ")])
-        return all(self._checker.refusal(c, space) is None for c in found)
+        return all(self._refusal(c, space) is None for c in found)
 
 
 def proved_pattern(

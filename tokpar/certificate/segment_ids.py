@@ -11,8 +11,7 @@ import numpy as np
 
 from tokpar.arrays import IdArray, IntArray, offsets_of, range_indices
 from tokpar.certificate.distinct_segments import distinct_segments
-from tokpar.certificate.segment_pretokens import PretokenGate, pretoken_rows
-from tokpar.certificate.tokenizer_probe import Bytes, TokenizerProbe
+from tokpar.certificate.tokenizer_probe import TokenizerProbe
 from tokpar.types import Rows
 
 _BLOCK = 1 << 16
@@ -41,38 +40,16 @@ class SegmentIds:
         return found
 
 
-def segment_ids(
-    cuts: IntArray, absorbed_bytes: IntArray, probe: TokenizerProbe, gate: PretokenGate | None
-) -> SegmentIds:
+def segment_ids(cuts: IntArray, absorbed_bytes: IntArray, probe: TokenizerProbe) -> SegmentIds:
     """Returns the ids of the segments between `cuts` of the text of `probe`.
 
     `cuts`: UTF-8 bytes, ascending. `absorbed_bytes`: how many bytes are left out behind each cut
-    (theorem 6.4). With a `gate`, each distinct pre-token is encoded once, where its pre-tokens are
-    known. Raises RefusedError if the tokenizer fails on a segment."""
+    (theorem 6.4). Raises RefusedError if the tokenizer fails on a segment."""
     codes = probe.utf8.codes
     starts = np.concatenate(([0], cuts + absorbed_bytes))
     stops = np.concatenate((cuts, [len(codes)]))
     distinct = distinct_segments(codes, starts, stops)
-    rows = _distinct_rows(codes, starts[distinct.first], stops[distinct.first], probe, gate)
+    data, at = memoryview(codes.data), np.stack((starts, stops), axis=1)[distinct.first].tolist()
+    rows = probe.encode_many([str(data[start:stop], "utf-8") for start, stop in at])
     before = offsets_of(np.diff(rows.offsets)[distinct.kinds])
     return SegmentIds(rows, distinct.kinds, before)
-
-
-def _distinct_rows(
-    codes: Bytes,
-    starts: IntArray,
-    stops: IntArray,
-    probe: TokenizerProbe,
-    gate: PretokenGate | None,
-) -> Rows:
-    left, groups = np.arange(len(starts)), []
-    if gate is not None:
-        chosen = np.flatnonzero(stops > starts)
-        known, rows = pretoken_rows(gate, codes, starts[chosen], stops[chosen], probe)
-        groups.append((chosen[known], rows))
-        left = np.delete(left, chosen[known])
-    data = memoryview(codes.data)
-    at = zip(starts[left].tolist(), stops[left].tolist(), strict=True)
-    texts = [str(data[start:stop], "utf-8") for start, stop in at]
-    groups.append((left, probe.encode_many(texts)))
-    return Rows.scatter(len(starts), groups)

@@ -8,8 +8,8 @@ from typing import Literal
 
 from tokpar.adapter_parts import inserted_ids, traits_of
 from tokpar.arrays import IdArray, frozen_ids
-from tokpar.chunks.special_tokens import FixedTokens, special_tokens_of
-from tokpar.concatenation import EncodeRows
+from tokpar.chunks.special_tokens import special_tokens_of
+from tokpar.concatenation import EncodeRows, concatenate
 from tokpar.cuts.finder import finder_for
 from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
@@ -32,7 +32,7 @@ def kept_ids(
     require_count("max_tokens", max_tokens)
     require_choice("side", side, ("left", "right"))
     special = special_tokens_of(tokenizer)
-    if not isinstance(special, FixedTokens):
+    if special.around is None:
         raise OptionError(
             f"max_tokens needs special tokens that are the same for every text, and nothing is "
             f"known of those of {tokenizer.name}; encode the whole text and cut its ids"
@@ -48,7 +48,9 @@ def kept_ids(
     ids = _first(text, tokenizer, encode, least_count, side)
     kept = ids[:least_count] if side == "right" else ids[max(0, len(ids) - least_count) :]
     report = serial_report("truncated", f"max_tokens={max_tokens} from the {side}", tokenizer)
-    return Encoding.of(frozen_ids(special.add_to_slice(kept, text, 0, len(text))), NO_SEAMS, report)
+    return Encoding.of(
+        frozen_ids(concatenate([special.around[0], kept, special.around[1]])), NO_SEAMS, report
+    )
 
 
 def count_up_to(

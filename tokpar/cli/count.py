@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tokpar.cli import options
@@ -24,7 +23,6 @@ from tokpar.cli.options import print_json
 from tokpar.cli.progress import bar_of
 from tokpar.cli.screen import visible
 from tokpar.text_files import STDIN, Source, byte_blocks, decode_blocks, has_rows
-from tokpar.types import Rows
 
 PART_BYTES = 1 << 23
 
@@ -101,14 +99,7 @@ def _counts_in_parts(encoder: InputEncoder, name: str) -> bool:
 def _count_parts(encoder: InputEncoder, name: str) -> int:
     """The number of ids of a file. A few megabytes of it are in memory at a time
     (proofs/stream.md)."""
-    from tokpar.streaming import stream_parts
-
-    tokenizer, arguments = encoder.tokenizer, encoder.arguments
-
-    def encode(texts: Sequence[str]) -> Rows:
-        return encoder.encoder.unprocessed_batch(texts, tokenizer).rows
-
     size = None if name == STDIN else os.path.getsize(name)
-    with bar_of(arguments, size, "B") as moved, blamed_on(Source(name, "")):
+    with bar_of(encoder.arguments, size, "B") as moved, blamed_on(Source(name, "")):
         blocks = byte_blocks(name, PART_BYTES, moved)
-        return sum(map(len, stream_parts(decode_blocks(blocks, name), tokenizer, encode)))
+        return sum(map(len, encoder.encoder.stream(decode_blocks(blocks, name))))

@@ -12,16 +12,13 @@ from __future__ import annotations
 import argparse
 import textwrap
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from tokpar.arrays import IdArray, byte_length
+from tokpar.arrays import IdArray, byte_length, first_difference
 from tokpar.cli import options
 from tokpar.cli.cuts import rule_counts
 from tokpar.cli.encodings import blamed_on, sources
@@ -40,38 +37,6 @@ if TYPE_CHECKING:
 FIRST_CHARS, GROWTH, MOST_CHARS = 1 << 16, 4, 1 << 25
 MOST_SECONDS = 6.0
 """The own call gets a longer part, `GROWTH` times the last, while that should take less time."""
-
-
-@dataclass(frozen=True)
-class Trial:
-    """The result of `tokpar try`.
-
-    `loader` is what made the tokenizer of a directory or a repository, or None.
-    `own_seconds` is the time of the own call, `cold_seconds` and `seen_seconds` of tokpar's first
-    and second call. `whole` is the length of the text in code points, `part` the length of the part
-    that was used."""
-
-    tokenizer: str
-    engine: str
-    loader: str | None
-    text: str
-    whole: int
-    part: int
-    megabytes: float
-    own_seconds: float
-    cold_seconds: float
-    seen_seconds: float
-    own_ids: int
-    equal_ids: int
-    ids_equal: bool
-    lossless: bool
-    certificate_ok: bool
-    certified: str
-
-    @property
-    def ok(self) -> bool:
-        """True if the ids are equal and the certificate holds."""
-        return self.ids_equal and self.lossless and self.certificate_ok
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -94,10 +59,10 @@ def run(arguments: argparse.Namespace) -> int:
     with blamed_on(Source(name, "")):
         trial = run_trial(name, text, own, mine, arguments)
     if arguments.json:
-        print_json({**asdict(trial), "ok": trial.ok})
+        print_json(trial)
     else:
         print("\n".join(describe_trial(trial)))
-    return 0 if trial.ok else 1
+    return 0 if trial["ok"] else 1
 
 
 def _tokenizer(arguments: argparse.Namespace) -> TokenizerAdapter:
@@ -121,9 +86,10 @@ def run_trial(
     own: TokenizerAdapter,
     mine: TokenizerAdapter,
     arguments: argparse.Namespace,
-) -> Trial:
+) -> dict[str, Any]:
     """Measure the own call of `own`, then tokpar with `mine`, another object of the same
-    tokenizer."""
+    tokenizer. `whole`, `part`: the code points of the text, and of the part that was used.
+    `loader`: what made the tokenizer of a directory or a repository, or None."""
     from tokpar.certificate.checker import check_seams
     from tokpar.encoder import Encoder
 
@@ -137,52 +103,53 @@ def run_trial(
         cold, cold_seconds = _time_call(encoder.encode, part)
         seen, seen_seconds = _time_call(encoder.encode, part)
         step = check_seams(cold, part, mine)
-    equal = min(_equal(ids, cold.ids), _equal(ids, seen.ids))
-    return Trial(
-        tokenizer=Path(arguments.tokenizer).name,
-        engine=engine_of(own),
-        loader=describe_loader(own),
-        text=name,
-        whole=len(text),
-        part=len(part),
-        megabytes=byte_length(part) / 1e6,
-        own_seconds=own_seconds,
-        cold_seconds=cold_seconds,
-        seen_seconds=seen_seconds,
-        own_ids=len(ids),
-        equal_ids=equal,
-        ids_equal=equal == len(ids) == len(cold.ids) == len(seen.ids),
-        lossless=cold.lossless and seen.lossless,
-        certificate_ok=not step.findings,
-        certified=_describe_certificate(cold, part, step.findings),
-    )
+    equal = min(first_difference(ids, each.ids) for each in (cold, seen))
+    ids_equal = equal == len(ids) == len(cold.ids) == len(seen.ids)
+    lossless, certificate_ok = cold.lossless and seen.lossless, not step.findings
+    return {
+        "tokenizer": Path(arguments.tokenizer).name,
+        "engine": engine_of(own),
+        "loader": describe_loader(own),
+        "text": name,
+        "whole": len(text),
+        "part": len(part),
+        "megabytes": byte_length(part) / 1e6,
+        "own_seconds": own_seconds,
+        "cold_seconds": cold_seconds,
+        "seen_seconds": seen_seconds,
+        "own_ids": len(ids),
+        "equal_ids": equal,
+        "ids_equal": ids_equal,
+        "lossless": lossless,
+        "certificate_ok": certificate_ok,
+        "certified": _describe_certificate(cold, part, step.findings),
+        "ok": ids_equal and lossless and certificate_ok,
+    }
 
 
-def describe_trial(trial: Trial) -> Iterator[str]:
+def describe_trial(trial: Mapping[str, Any]) -> Iterator[str]:
     """The report: a few lines of at most 80 columns."""
-    part = "" if trial.part == trial.whole else f"the first of {plural(trial.whole, 'character')}"
-    rate = {name: f"{trial.megabytes / max(1e-9, s):10,.1f} MB/s" for name, s in _seconds(trial)}
-    first, again = (trial.own_seconds / max(1e-9, s) for _, s in _seconds(trial)[1:])
-    size = f"{plural(trial.part, 'character')}, {trial.megabytes:,.3g} MB"
-    yield from _lines("tokenizer", f"{trial.tokenizer}, engine {trial.engine}")
-    if trial.loader is not None:
-        yield from _lines("loaded by", trial.loader)
-    yield from _lines("text", f"{trial.text}: {size}{', ' * bool(part)}{part}")
+    seconds = {call: max(1e-9, trial[f"{call}_seconds"]) for call in ("own", "cold", "seen")}
+    rate = {call: f"{trial['megabytes'] / spent:10,.1f} MB/s" for call, spent in seconds.items()}
+    times = {call: f"{seconds['own'] / spent:8,.1f}" for call, spent in seconds.items()}
+    size = f"{plural(trial['part'], 'character')}, {trial['megabytes']:,.3g} MB"
+    if trial["part"] != trial["whole"]:
+        size += f", the first of {plural(trial['whole'], 'character')}"
+    yield from _lines("tokenizer", f"{trial['tokenizer']}, engine {trial['engine']}")
+    if trial["loader"] is not None:
+        yield from _lines("loaded by", trial["loader"])
+    yield from _lines("text", f"{trial['text']}: {size}")
     yield from _lines("own call", rate["own"])
-    yield from _lines(
-        "tokpar, cold", f"{rate['cold']}  {first:8,.1f} times the own call, first call"
-    )
-    yield from _lines(
-        "tokpar, seen", f"{rate['seen']}  {again:8,.1f} times the own call, second call"
-    )
-    if trial.ids_equal:
-        yield from _lines("ids equal", f"{trial.equal_ids:,} of {trial.own_ids:,}")
+    for call, which in (("cold", "first"), ("seen", "second")):
+        faster = f"{rate[call]}  {times[call]} times the own call, {which} call"
+        yield from _lines(f"tokpar, {call}", faster)
+    if trial["ids_equal"]:
+        yield from _lines("ids equal", f"{trial['equal_ids']:,} of {trial['own_ids']:,}")
     else:
-        yield from _lines(
-            "ids DIFFER", f"from id {trial.equal_ids:,} on, of {trial.own_ids:,}: a bug"
-        )
+        said = f"from id {trial['equal_ids']:,} on, of {trial['own_ids']:,}: a bug"
+        yield from _lines("ids DIFFER", said)
         yield from _lines("", "of tokpar; please report it with this tokenizer and text")
-    yield from _lines("certificate", trial.certified)
+    yield from _lines("certificate", trial["certified"])
 
 
 def _lines(title: str, content: str) -> list[str]:
@@ -190,10 +157,6 @@ def _lines(title: str, content: str) -> list[str]:
     cut after three lines."""
     parts = textwrap.wrap(content, 66, max_lines=3, placeholder=" ...")
     return [f"{each:13} {part}" for each, part in zip([title, "", ""], parts, strict=False)]
-
-
-def _seconds(trial: Trial) -> list[tuple[str, float]]:
-    return [("own", trial.own_seconds), ("cold", trial.cold_seconds), ("seen", trial.seen_seconds)]
 
 
 def _text(arguments: argparse.Namespace) -> tuple[str, str]:
@@ -249,13 +212,6 @@ def _time_call(call: Callable[[str], Any], text: str) -> tuple[Any, float]:
     start = time.perf_counter()
     result = call(text)
     return result, time.perf_counter() - start
-
-
-def _equal(ids: IdArray, others: IdArray) -> int:
-    """The number of equal ids before the first id that differs."""
-    shorter = min(len(ids), len(others))
-    different = np.flatnonzero(ids[:shorter] != others[:shorter])
-    return int(different[0]) if len(different) else shorter
 
 
 def _describe_certificate(encoding: Encoding, part: str, findings: Sequence[Finding]) -> str:

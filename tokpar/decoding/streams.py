@@ -87,16 +87,16 @@ class DecodeStreams:
     `push` begins in all texts of its stream together, code points; empty unless `decode_streams`
     was asked for them. The text of an id that is still held begins there, too."""
 
-    def __init__(self, table: DecodeTable) -> None:
+    def __init__(self, table: DecodeTable, has_starts: bool = False) -> None:
         self.starts: list[int] = []
         self._table = table
-        self._rows: list[Row] = []
-        self._held_prompts: dict[int, str] = {}
+        self._streams: list[DecodeStream] = []
         self._free: list[int] = []
+        self._sizes: dict[int, int] | None = {} if has_starts else None
 
     def __len__(self) -> int:
         """The number of open streams."""
-        return len(self._rows) - len(self._free)
+        return len(self._streams) - len(self._free)
 
     def open(self, prefill: Ids = ()) -> int:
         """Returns the number of a new stream. Numbers of finished streams come again.
@@ -105,12 +105,10 @@ class DecodeStreams:
         stream = DecodeStream(self._table, prefill)
         if self._free:
             number = self._free.pop()
-            self._rows[number] = stream._row
+            self._streams[number] = stream
         else:
-            number = len(self._rows)
-            self._rows.append(stream._row)
-        if stream._held_prompt:
-            self._held_prompts[number] = stream._held_prompt
+            number = len(self._streams)
+            self._streams.append(stream)
         return number
 
     def push(self, streams: Ids, ids: Ids) -> list[str]:
@@ -119,88 +117,43 @@ class DecodeStreams:
         A stream may come several times. Raises the same errors as `DecodeStream.step`, and
         OptionError for a number that is no open stream; all streams are then as they were."""
         numbers = streams if isinstance(streams, list) else whole_numbers(streams)
-        given, rows = whole_numbers(ids), self._rows
+        given = whole_numbers(ids)
         if len(numbers) != len(given):
             raise OptionError(f"one stream for each id: got {len(numbers)} and {len(given)}")
         try:
-            rows_before = [rows[number] for number in numbers]
+            chosen = [self._streams[number] for number in numbers]
         except (IndexError, TypeError):
             raise self._unknown(numbers) from None
         if numbers and min(numbers) < 0:
             raise self._unknown(numbers)
-        if len(set(numbers)) < len(numbers):
-            texts = self._push_in_turn(numbers, given, rows_before)
-        else:
-            made = [*map(operator.getitem, rows_before, given)]  # raises before anything is changed
-            for number, (_, row) in zip(numbers, made, strict=True):
-                rows[number] = row
-            texts = [text for text, _ in made]
-        return self._after_prompts(numbers, texts) if self._held_prompts else texts
-
-    def _push_in_turn(
-        self, numbers: Sequence[int], ids: Sequence[int], rows_before: Sequence[Row]
-    ) -> list[str]:
-        """`push` of several ids to one stream. `rows_before`: the rows of `numbers` until now."""
-        rows, texts = self._rows, []
+        before = [(stream._row, stream._held_prompt) for stream in chosen]
         try:
-            for number, id_ in zip(numbers, ids, strict=True):
-                text, rows[number] = rows[number][id_]
-                texts.append(text)
+            texts = [stream.step(id_) for stream, id_ in zip(chosen, given, strict=True)]
         except BaseException:
-            for number, row in zip(numbers, rows_before, strict=True):
-                rows[number] = row
+            for stream, state in zip(chosen, before, strict=True):
+                stream._row, stream._held_prompt = state
             raise
+        if self._sizes is not None:
+            self.starts = []
+            for number, text in zip(numbers, texts, strict=True):
+                self.starts.append(self._sizes.get(number, 0))
+                self._sizes[number] = self.starts[-1] + len(text)
         return texts
 
     def finish(self, stream: int) -> str:
         """Returns the rest of the text of a stream and frees its number."""
-        if not 0 <= stream < len(self._rows):
+        if not 0 <= stream < len(self._streams):
             raise self._unknown([stream])
-        rest = self._table.finish(self._rows[stream])
-        self._rows[stream] = self._table.finished_row
+        rest = self._streams[stream].finish()
         self._free.append(stream)
-        known = self._held_prompts.pop(stream, "")
-        return rest[common_start(known, rest) :]
+        if self._sizes is not None:
+            self._sizes.pop(stream, None)
+        return rest
 
     def _unknown(self, numbers: Sequence[int]) -> OptionError:
-        known = range(len(self._rows))
+        known = range(len(self._streams))
         wrong = next(number for number in numbers if number not in known)
         return OptionError(f"a stream is a number that open() returned, got {wrong!r}")
-
-    def _after_prompts(self, numbers: Sequence[int], texts: list[str]) -> list[str]:
-        """Leaves out what the prompts' own texts already have."""
-        for place, number in enumerate(numbers):
-            known = self._held_prompts.get(number)
-            if known:
-                text, known = after_prompt(known, texts[place])
-                texts[place] = text
-                if known:
-                    self._held_prompts[number] = known
-                else:
-                    del self._held_prompts[number]
-        return texts
-
-
-class PlacedStreams(DecodeStreams):
-    """`DecodeStreams` that count the text of each stream."""
-
-    def __init__(self, table: DecodeTable) -> None:
-        super().__init__(table)
-        self._sizes: dict[int, int] = {}
-
-    def push(self, streams: Ids, ids: Ids) -> list[str]:
-        numbers = whole_numbers(streams)
-        texts, starts = super().push(numbers, ids), []
-        for number, text in zip(numbers, texts, strict=True):
-            starts.append(self._sizes.get(number, 0))
-            self._sizes[number] = starts[-1] + len(text)
-        self.starts = starts
-        return texts
-
-    def finish(self, stream: int) -> str:
-        rest = super().finish(stream)
-        self._sizes.pop(stream, None)
-        return rest
 
 
 def after_prompt(prompt_text: str, text: str) -> tuple[str, str]:

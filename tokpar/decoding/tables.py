@@ -20,7 +20,6 @@ MOST_KEPT = 1 << 19
 
 _COMPARED_ROWS = 24
 """Rows of drawn ids on which a new table is compared with the tokenizer's own `decode`."""
-_MOST_TABLES = 4
 
 
 class Row(dict[int, tuple[str, "Row"]]):
@@ -141,30 +140,16 @@ def table_of(parts: DecodingParts) -> DecodeTable:
     return table
 
 
-class DecodeTables:
-    """The tables of the tokenizer that an encoder has, one for each way to decode."""
-
-    def __init__(self) -> None:
-        self._tokenizer: TokenizerAdapter | None = None
-        self._tables: list[tuple[object, DecodeTable]] = []
-
-    def table_for(self, tokenizer: TokenizerAdapter, skip_special_tokens: bool) -> DecodeTable:
-        """Returns the table for the tokenizer as it is now. Raises OptionError for a tokenizer that
-        cannot decode, or that cannot skip special tokens."""
-        decoding_parts = getattr(tokenizer, "decoding_parts", None)
-        if decoding_parts is not None:
-            parts: DecodingParts = decoding_parts(skip_special_tokens)
-        elif isinstance(tokenizer, Decodes) and not skip_special_tokens:
-            parts = DecodingParts(lambda id_: None, tokenizer.decode, 0, decoder={"type": "own"})
-        else:
-            raise OptionError(f"{tokenizer.name} cannot decode, or not without special tokens")
-        tables = self._tables if tokenizer is self._tokenizer else []
-        for state, table in tables:
-            if state == parts.state:
-                return table
-        table = table_of(parts)
-        self._tokenizer, self._tables = tokenizer, [*tables, (parts.state, table)][-_MOST_TABLES:]
-        return table
+def parts_of(tokenizer: TokenizerAdapter, skip_special_tokens: bool) -> DecodingParts:
+    """Returns the decoder of the tokenizer as it is now. Raises OptionError for a tokenizer that
+    cannot decode, or that cannot skip special tokens."""
+    decoding_parts = getattr(tokenizer, "decoding_parts", None)
+    if decoding_parts is not None:
+        parts: DecodingParts = decoding_parts(skip_special_tokens)
+        return parts
+    if not isinstance(tokenizer, Decodes) or skip_special_tokens:
+        raise OptionError(f"{tokenizer.name} cannot decode, or not without special tokens")
+    return DecodingParts(lambda id_: None, tokenizer.decode, 0, decoder={"type": "own"})
 
 
 def checked_id(id_: object) -> int:

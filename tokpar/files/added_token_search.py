@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from tokpar.arrays import SPACES
 from tokpar.errors import EngineError, FileFormatError
-from tokpar.files.char_classes import runs, single, white
+from tokpar.files.char_classes import runs, single
 from tokpar.types import AddedToken
 
 TextPart = tuple[int, int, int | None]
@@ -103,7 +104,7 @@ def _take_white_space(
     if it took more: the engine panics there."""
     start, stop = span
     if token.lstrip:
-        start = end + len(text[end:start].rstrip(white()))
+        start = end + len(text[end:start].rstrip(SPACES))
     if token.rstrip and (after := runs("white").match(text, stop)):
         stop = after.end()
     if start > stop:

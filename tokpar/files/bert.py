@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tokpar.arrays import SPACES
 from tokpar.errors import FileFormatError
-from tokpar.files.char_classes import white
 from tokpar.files.vocabulary import added_entry
 from tokpar.types import AddedToken
 
@@ -103,7 +103,7 @@ def read_vocab_txt(path: str | os.PathLike[str]) -> dict[str, int]:
         raise FileFormatError(f"{path}, line 1: {_EXPECTED}, got {lines[0][:60]!r}")
     ids: dict[str, int] = {}
     for number, line in enumerate(lines):
-        token = line.rstrip(white())  # plain `str.rstrip` would also strip U+001C to U+001F
+        token = line.rstrip(SPACES)  # plain `str.rstrip` would also strip U+001C to U+001F
         where = f"{path}, line {number + 1}"
         if not token:
             raise FileFormatError(f"{where}: {_EXPECTED}, the line is empty")

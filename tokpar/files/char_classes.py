@@ -45,12 +45,6 @@ def single(name: str) -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=1)
-def white() -> str:
-    """The characters of the class "white", for `str.strip`."""
-    return "".join(map(chr, (c for c in range(0x3001) if single("white").match(chr(c)))))
-
-
-@lru_cache(maxsize=1)
 def class_table() -> dict[str, Any]:
     """Returns the parsed ``classes.json``."""
     table: dict[str, Any] = json.loads((files("tokpar") / "data" / "classes.json").read_bytes())

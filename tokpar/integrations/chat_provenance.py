@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property, lru_cache
 from inspect import BoundArguments
-from itertools import accumulate, zip_longest
 from types import FunctionType
 from typing import Any
 
@@ -23,6 +22,7 @@ from tokpar.adapters.hf_trust import template_control
 from tokpar.errors import OptionError
 from tokpar.integrations.chat_template_marks import marking_template
 from tokpar.integrations.marked_text import MarkedText, join_marked, mark_strings, marks_of
+from tokpar.sessions.common_ends import common_prefix
 
 _OPTIONS = (
     *("tools", "documents", "add_generation_prompt", "continue_final_message"),
@@ -54,8 +54,8 @@ def _control_pattern(tokens: frozenset[str]) -> regex.Pattern[str]:
 
 
 def require_whole(text: MarkedText, tokens: frozenset[str], data: Iterable[str]) -> None:
-    """Raises OptionError for a control token in `text` of which the template wrote a part only, and
-    for one that no string of `data` holds, although the template wrote no character of it."""
+    """Raises OptionError for a control token in `text` if the template wrote only a part of it, or
+    if the template wrote no character of it and no string of `data` holds it."""
     marks = marks_of(text)
     for match in _control_pattern(tokens).finditer(text, overlapped=True):
         token, start = match[0], match.start()
@@ -180,7 +180,6 @@ class _Rendering:
     def __init__(self, source: str, moment: datetime, arguments: Mapping[str, Any]) -> None:
         self._source, self._moment = source, moment
         self.data: list[str] = []
-        self._steps: list[list[tuple[int, int]]] = []
         names = dict(vars(chat_template_utils))
         self._plain_data = _copy_function("_plain_template_data", names)
         names["_plain_template_data"] = self._marked_data
@@ -204,13 +203,7 @@ class _Rendering:
         """Stands for the method of the compiled template."""
         template = marking_template(self._source).jinja_template
         context = template.new_context({"strftime_now": self._moment.strftime, **variables})
-        blocks: Any = template.root_render_func(context)
-        parts, steps = [], []
-        for part in blocks:
-            parts.append(part)
-            steps.append((len(part), blocks.gi_frame.f_lineno))
-        self._steps.append(steps)
-        return join_marked(parts)
+        return join_marked(template.root_render_func(context))
 
     def _render_for_indices(
         self, compiled_template: object, **variables: Any
@@ -218,18 +211,12 @@ class _Rendering:
         return self.render(**variables), []
 
     def difference(self, plain: Sequence[str]) -> str:
-        """Says which line of the template gives another text than in the `plain` rendering."""
-        pairs = zip(self.texts, plain, self._steps, strict=True)
-        text, expected, steps = next(each for each in pairs if each[0] != each[1])
-        letters = enumerate(zip_longest(str.__str__(text), expected))
-        at = next(place for place, (own, other) in letters if own != other)
-        ends = accumulate(length for length, _ in steps)
-        lines = (line for end, (_, line) in zip(ends, steps, strict=True) if at < end)
-        code_line = next(lines, steps[-1][1])
-        line = marking_template(self._source).jinja_template.get_corresponding_lineno(code_line)
+        """Says where the text differs from that of the `plain` rendering."""
+        text, expected = next(p for p in zip(self.texts, plain, strict=True) if p[0] != p[1])
+        at = common_prefix(str.__str__(text), expected)
         return (
-            f"{_CANNOT_FOLLOW}: line {line}, {self._source.splitlines()[line - 1].strip()!r}, "
-            f"gives {text[at : at + 20]!r} and a moment before {expected[at : at + 20]!r}"
+            f"{_CANNOT_FOLLOW}: at {at} it gives {text[at : at + 20]!r} and a moment before "
+            f"{expected[at : at + 20]!r}"
         )
 
 

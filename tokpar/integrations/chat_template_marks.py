@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
@@ -48,15 +48,6 @@ class _MarkingEnvironment(ImmutableSandboxedEnvironment):
     code_generator_class = _MarkingCode
     concat = staticmethod(join_marked)
     mark = staticmethod(MarkedText.of_template)
-
-    def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
-        wrapped = super().wrap_str_format(value)
-        if wrapped is None or value.__name__ != "format":
-            return wrapped
-        text = value.__self__
-        if not isinstance(text, MarkedText):
-            return wrapped
-        return lambda *args, **kwargs: text.fill_braces(wrapped(*args, **kwargs), args, kwargs)
 
 
 class MarkingTemplate(NamedTuple):

@@ -43,7 +43,6 @@ from tokpar.integrations.hf_encodings import OWN_ANSWERS, EncodedCall
 from tokpar.integrations.hf_running_calls import begin_call, end_call
 from tokpar.integrations.hf_untrusted import apply_template, encode_untrusted, require_one_text
 from tokpar.integrations.tiktoken_subclass import calls as calls_of_encodings
-from tokpar.limits import require_count
 
 OLDEST = (5,)
 SMALLEST_TEXT = 4096
@@ -80,16 +79,9 @@ def as_hf(
     encoder_of: Callable[[Any], Encoder] = Encoder,
     smallest_text: int | None = None,
 ) -> Any:
-    """`tokenizer` as an object of a subclass of its own class that encodes long texts with tokpar.
-
-    The object shares the engine (`backend_tokenizer`) with `tokenizer`: a token added to one is in
-    both. Other attributes are copied. `encoder_of` makes the Encoder. `smallest_text`: code points
-    from which on a text goes through tokpar, None for the length from which on that pays. Raises
-    OptionError for a tokenizer that is not fast, for a class that encodes in its own way, and for
-    transformers below 5."""
+    """See `tokpar.as_hf`, which checks the options. `encoder_of` makes the Encoder. Raises
+    OptionError for a tokenizer that cannot be followed."""
     require_followed(tokenizer)
-    if smallest_text is not None:
-        require_count("smallest_text", smallest_text, 0)
     if isinstance(tokenizer, AcceleratedMixin):
         tokenizer = tokenizer._tokpar_original()
     view = _rebuild_view(tokenizer, encoder_of, smallest_text)
@@ -109,7 +101,6 @@ def require_release() -> None:
 
 def require_followed(tokenizer: Any) -> None:
     """Raises OptionError for a tokenizer that `as_hf` cannot take."""
-    require_release()
     kind = type(tokenizer).__name__
     if not isinstance(tokenizer, PreTrainedTokenizerFast):
         raise OptionError(
@@ -248,8 +239,7 @@ class Acceleration:
     def result(
         self, data: dict[str, Any], row_encodings: EncodedCall, is_one: bool, verbose: bool
     ) -> BatchEncoding:
-        """The result of a call, of which `data` has the columns. `is_one`: of a text, not of a
-        batch."""
+        """The result of a call; `data` has its columns. `is_one`: of a text, not of a batch."""
         columns, sequences = row_encodings.columns, row_encodings.frame.sequences
         self._count(len(row_encodings))
         for row in data["input_ids"]:

@@ -4,7 +4,7 @@ the engine, which encodes the texts again, where they do not."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -148,24 +148,6 @@ class EncodedCall(Sequence[Any]):
         return list, (self._encodings,)
 
 
-@dataclass(frozen=True, eq=False)
-class Places:
-    """Where the tokens of a text are: code points, int64 (n, 2). `first`: the index of the first of
-    them in the encoding."""
-
-    spans: SpanArray
-    first: int
-
-    def first_behind(self, place: int) -> int:
-        """The first token that ends behind `place`, or how many tokens there are."""
-        return int(np.searchsorted(self._furthest, place, side="right"))
-
-    @cached_property
-    def _furthest(self) -> IntArray:
-        """The furthest end of the tokens up to each token, which are mostly in order."""
-        return np.maximum.accumulate(self.spans[:, 1])
-
-
 class RowEncoding:
     """Stands for the engine's own encoding of text `number`.
 
@@ -224,49 +206,49 @@ class RowEncoding:
 
     def token_to_word(self, token_index: int) -> int | None:
         """The pre-token of a token of the text."""
-        places = self._places if _is_index(token_index) else None
-        if places is None or not 0 <= token_index - places.first < len(places.spans):
+        if self._span_of(token_index) is None:
             own: int | None = self._own_encoding().token_to_word(token_index)
             return own
         return self.word_ids[token_index]
 
+    def token_to_chars(self, token_index: int) -> tuple[int, int] | None:
+        """Where in the text a token is: code points."""
+        span = self._span_of(token_index)
+        if span is None:  # a special token, padding, or no token
+            own: tuple[int, int] | None = self._own_encoding().token_to_chars(token_index)
+            return own
+        return span
+
     def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None:
         """The first token in which this code point of the text is."""
         asked = char_pos, sequence_index
-        places = self._places if all(map(_is_index, asked)) else None
-        if places is None:
+        spans = self._spans if all(map(_is_index, asked)) else None
+        if spans is None:
             found: int | None = self._own_encoding().char_to_token(*asked)
             return found
-        (starts, stops), k = places.spans.T, places.first_behind(char_pos)
-        if k < len(stops) and starts[k] > char_pos:  # a gap, or tokens that are not in order
-            inside = np.flatnonzero((starts[k:] <= char_pos) & (stops[k:] > char_pos))
-            k = k + int(inside[0]) if len(inside) else len(stops)
-        return places.first + k if k < len(stops) else None
-
-    def token_to_chars(self, token_index: int) -> tuple[int, int] | None:
-        """Where in the text a token is: code points."""
-        places = self._places if _is_index(token_index) else None
-        if places is None or not 0 <= token_index - places.first < len(places.spans):
-            own: tuple[int, int] | None = self._own_encoding().token_to_chars(token_index)
-            return own  # a special token, padding, or no token
-        start, stop = places.spans[token_index - places.first].tolist()
-        return start, stop
+        inside = np.flatnonzero((spans[:, 0] <= char_pos) & (spans[:, 1] > char_pos))
+        return self._first_token + int(inside[0]) if len(inside) else None
 
     @property
-    def _places(self) -> Places | None:
-        """Where the tokens of the text are; None if only the engine tells. It does where
-        post-processors made several sequences of the text."""
+    def _first_token(self) -> int:
+        """The index of the first token of the text: padding and special tokens stand before it."""
+        return self._call.first_tokens[self._number]
+
+    @property
+    def _spans(self) -> SpanArray | None:
+        """Where the tokens of the text are, code points, int64 (n, 2); None if only the engine
+        tells. It does where post-processors made several sequences of the text."""
         if self._own is not None or self._call.frame.sequences != 1:
             return None
         try:
-            return self._known_places
+            return self._call.kept_spans[self._number]
         except OWN_ANSWERS:
             return None
 
-    @cached_property
-    def _known_places(self) -> Places:
-        call, k = self._call, self._number
-        return Places(call.kept_spans[k], call.first_tokens[k])
+    def _span_of(self, token_index: object) -> tuple[int, int] | None:
+        spans = self._spans if _is_index(token_index) else None
+        k = -1 if spans is None else token_index - self._first_token  # type: ignore[operator]
+        return tuple(spans[k].tolist()) if spans is not None and 0 <= k < len(spans) else None
 
     def _column(self, name: str, attribute: str) -> list[Any]:
         if self._own is None:

@@ -1,17 +1,13 @@
 """A str that knows, for each of its characters, whether a chat template wrote it.
 
 Methods of str that a template calls keep the marks; the result of any other method or function is
-a plain str, of which no character is marked. So a step that is not followed loses marks and never
+a plain str without marks. So a step that is not followed loses marks and never
 makes one."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Self, SupportsIndex
-
-_PERCENT_FIELD = re.compile(r"%(?:%|s|\((\w+)\)s)")
-_BRACE_FIELD = re.compile(r"\{\{|\}\}|\{([0-9]*|[A-Za-z_]\w*)\}")
 
 
 class MarkedText(str):
@@ -31,65 +27,13 @@ class MarkedText(str):
 
     @classmethod
     def of_template(cls, text: str) -> Self:
-        """Text of which the template wrote every character."""
+        """Text whose every character the template wrote."""
         return cls(text, b"\1" * len(text))
-
-    def _slice(self, start: int, length: int) -> MarkedText:
-        return self[start : start + length]
-
-    def _in_order(self, parts: Iterable[str]) -> list[MarkedText]:
-        """`parts` of this text, in order, between which stand only characters with which no part
-        begins."""
-        found, at = [], 0
-        for part in parts:
-            at = self.index(part, at)
-            found.append(self._slice(at, len(part)))
-            at += len(part)
-        return found
 
     def _letter_by_letter(self, text: str) -> MarkedText:
         """`text`, which has at least one character for each of this text: the same number means one
         for each."""
         return MarkedText(text, self._marks if len(text) == len(self) else None)
-
-    def _fill(
-        self, new_text: str, fields: re.Pattern[str], value_of: Callable[[str], object]
-    ) -> MarkedText:
-        """`new_text`, which a formatting method made of this text. Marks are kept if this text is
-        the template's and every field is plain: a match of `fields`, its group the field's name,
-        or None for an escape, of which the first character is written."""
-        if not all(self._marks):
-            return MarkedText(new_text)  # the text decides where values go
-        parts: list[str] = []
-        at = 0
-        for match in fields.finditer(self):
-            name = match[1]
-            is_escape = name is None and match[0] != "%s"
-            parts.append(self._slice(at, match.start() - at))
-            parts.append(self._slice(match.start(), 1) if is_escape else str(value_of(name or "")))
-            at = match.end()
-        joined = join_marked((*parts, self[at:]))
-        return joined if joined == new_text else MarkedText(new_text)
-
-    def fill_braces(
-        self, new_text: str, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> MarkedText:
-        """`new_text` is `self.format(*args, **kwargs)`."""
-        rest = iter(args)
-
-        def value_of(name: str) -> object:
-            if not name:
-                return next(rest)
-            return args[int(name)] if name.isdigit() else kwargs[name]
-
-        return self._fill(new_text, _BRACE_FIELD, value_of)
-
-    def __mod__(self, values: Any) -> MarkedText:
-        new_text = str.__mod__(self, values)
-        rest = iter(values if isinstance(values, tuple) else (values,))
-        return self._fill(
-            new_text, _PERCENT_FIELD, lambda name: values[name] if name else next(rest)
-        )
 
     def __str__(self) -> str:
         return self
@@ -131,37 +75,16 @@ class MarkedText(str):
     def removesuffix(self, suffix: str, /) -> MarkedText:
         return self[: len(str.removesuffix(self, suffix))]
 
-    def _parts_between(self, parts: Iterable[str], sep: str) -> list[MarkedText]:
-        found, at = [], 0
-        for part in parts:
-            found.append(self._slice(at, len(part)))
-            at += len(part) + len(sep)
-        return found
-
     def split(  # type: ignore[override]
         self, sep: str | None = None, maxsplit: SupportsIndex = -1
     ) -> list[MarkedText]:
-        parts = str.split(self, sep, maxsplit)
-        return self._in_order(parts) if sep is None else self._parts_between(parts, sep)
-
-    def rsplit(  # type: ignore[override]
-        self, sep: str | None = None, maxsplit: SupportsIndex = -1
-    ) -> list[MarkedText]:
-        parts = str.rsplit(self, sep, maxsplit)
-        return self._in_order(parts) if sep is None else self._parts_between(parts, sep)
-
-    def splitlines(self, keepends: bool = False) -> list[MarkedText]:  # type: ignore[override]
-        return self._in_order(str.splitlines(self, keepends))
-
-    def partition(self, sep: str, /) -> tuple[MarkedText, MarkedText, MarkedText]:
-        return self._three(str.partition(self, sep))
-
-    def rpartition(self, sep: str, /) -> tuple[MarkedText, MarkedText, MarkedText]:
-        return self._three(str.rpartition(self, sep))
-
-    def _three(self, parts: tuple[str, str, str]) -> tuple[MarkedText, MarkedText, MarkedText]:
-        first, middle, last = self._parts_between(parts, "")
-        return first, middle, last
+        found, at = [], 0
+        for part in str.split(self, sep, maxsplit):
+            # only white space stands between parts without a separator, and no part begins with it
+            at = self.index(part, at) if sep is None else at
+            found.append(self[at : at + len(part)])
+            at += len(part) + len(sep or "")
+        return found
 
     def replace(self, old: str, new: str, count: SupportsIndex = -1) -> MarkedText:
         if not old:

@@ -1,4 +1,4 @@
-"""Patterns of which tokpar ships what is known, by name."""
+"""The patterns that tokpar ships tables for, by name."""
 
 from __future__ import annotations
 

@@ -2,46 +2,34 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 _BLOCK = 1 << 15
 
 
 def common_prefix(one: str, other: str) -> int:
     """The length of the common prefix of two texts, in code points: "abcd", "abx" -> 2."""
-    most = min(len(one), len(other))
-    if len(one) != len(other):  # one text is often the beginning of the other
-        shorter, longer = sorted((one, other), key=len)
-        if longer.startswith(shorter):
-            return most
-    start = 0
+    most, start = min(len(one), len(other)), 0
     # only one of the two texts is copied
     while start < most and other.startswith(one[start : start + _BLOCK], start):
         start += _BLOCK
-    start, stop = min(start, most), min(start + _BLOCK, most)
-    while start < stop:  # the first difference is in [start, stop], by halves
-        middle = (start + stop + 1) // 2
-        if one[start:middle] == other[start:middle]:
-            start = middle
-        else:
-            stop = middle - 1
-    return start
+    lengths = range(min(start, most), min(start + _BLOCK, most))
+    return lengths.start + bisect_left(
+        lengths, True, key=lambda k: one[start : k + 1] != other[start : k + 1]
+    )
 
 
 def common_suffix(one: str, other: str, most: int) -> int:
     """The length of the common suffix in code points, at most `most`: "abc", "xbc" -> 2."""
     size = 0
-    while size < most and other.endswith(_end(one, size, _BLOCK), 0, len(other) - size):
+    while size < most and other.endswith(_end(one, size, size + _BLOCK), 0, len(other) - size):
         size += _BLOCK
-    size, stop = min(size, most), min(size + _BLOCK, most)
-    while size < stop:
-        step = (stop - size + 1) // 2
-        if _end(one, size, step) == _end(other, size, step):
-            size += step
-        else:
-            stop = size + step - 1
-    return size
+    lengths = range(min(size, most), min(size + _BLOCK, most))
+    return lengths.start + bisect_left(
+        lengths, True, key=lambda k: _end(one, size, k + 1) != _end(other, size, k + 1)
+    )
 
 
-def _end(text: str, size: int, block: int) -> str:
-    """Up to `block` characters of `text` that stand before its last `size` characters."""
-    stop = len(text) - size
-    return text[max(0, stop - block) : stop]
+def _end(text: str, first: int, last: int) -> str:
+    """The characters of `text` from its last `last` ones on, without its last `first` ones."""
+    return text[max(0, len(text) - last) : len(text) - first]

@@ -361,37 +361,29 @@ class Session:
         edit_by_itself = None
         if own and not np.array_equal(first_ids(edit.rope, own), pinned.context_ids):
             edit_by_itself = self._edit_by_itself(edit.rope, start, stop, text, added_rope)
-        kept = 0
-        if was_by_itself == (edit_by_itself is not None):
-            kept = (
-                max(0, edit.replace_from - own)
-                if edit_by_itself is None
-                else edit_by_itself.replace_from
-            )
-            kept = min(kept, known)  # count no ids of `added_rope` that happen to be equal, too
+        chosen, repeated, shift = edit, own, pinned.chars - context
+        if edit_by_itself is not None:
+            chosen, repeated, shift = edit_by_itself, 0, pinned.chars
+        # count no ids of `added_rope` that happen to be equal, too
+        kept = min(max(0, chosen.replace_from - repeated), known)
         self._rope, self._text = edit.rope, None
         self._by_itself = edit_by_itself is not None
+        if was_by_itself != self._by_itself:
+            kept = 0
         self._rope_by_itself = None if edit_by_itself is None else edit_by_itself.rope
         row = self._last_row
         self._valid_count = min(self._valid_count, pinned.count + kept)
         self._revision += 1
-        before = pinned.count - row.skipped_ids
-        shift = pinned.chars - context
-        told = (
-            edit.encoded_chars,
-            max(pinned.chars, edit.start + shift),
-            edit.stop + shift,
+        return SessionPatch(
+            pinned.count + kept,
+            self._revision,
+            chosen.encoded_chars,
+            max(pinned.chars, chosen.start + shift),
+            chosen.stop + shift,
             edit.why,
+            row.rope,
+            pinned.count - row.skipped_ids,
         )
-        if edit_by_itself is not None:
-            shift = pinned.chars
-            told = (
-                edit_by_itself.encoded_chars,
-                edit_by_itself.start + shift,
-                edit_by_itself.stop + shift,
-                edit.why,
-            )
-        return SessionPatch(pinned.count + kept, self._revision, *told, row.rope, before)
 
     def _edit_by_itself(
         self, rope: Rope, start: int, stop: int, text: str, added_rope: Rope

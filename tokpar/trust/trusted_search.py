@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from tokpar.arrays import byte_length
+from tokpar.arrays import SPACES, byte_length
 from tokpar.cuts.added_token_contents import Contents
 from tokpar.errors import OptionError
-from tokpar.files.char_classes import runs, single, white
+from tokpar.files.char_classes import runs, single
 from tokpar.types import AddedToken
 
 Span = tuple[int, int]
@@ -121,7 +121,7 @@ class TrustedSearch:
         for start, stop, content in sorted(taken):
             token = self._tokens[content]
             if token.lstrip:
-                start = at + len(text[at:start].rstrip(white()))
+                start = at + len(text[at:start].rstrip(SPACES))
             after = runs("white").match(text, stop) if token.rstrip else None
             if at < start:
                 sections.append((at, start))

@@ -1,7 +1,7 @@
 """A text that grows and shrinks at its end, with untrusted parts, and its ids.
 
 Each edit names the control tokens of the last trusted run again, because a run goes over appends,
-and hands the rest to a session of the text with names (theorem 36)."""
+and updates a session of the text with names (theorem 36)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from tokpar.arrays import IdArray
 from tokpar.errors import OptionError
 from tokpar.limits import require_text
-from tokpar.sessions.common_ends import common_prefix
 from tokpar.trust.named_text import has_private, named_text
 from tokpar.trust.trusted_encoder import TrustedEncoder
 from tokpar.trust.trusted_search import Match, Span, require_spans
@@ -39,7 +38,7 @@ class TrustedSession:
         self._text = ""
         self._spans: tuple[Span, ...] = ()
         self._matches: list[Match] = []
-        self._text_with_names, self._revision = "", 0
+        self._revision = 0
         self._engine = encoder.engine_for(text)
         self._inner = self._engine.encoder.session()
         text = require_text(text)
@@ -116,34 +115,20 @@ class TrustedSession:
 
     def _edit(self, text: str, spans: tuple[Span, ...]) -> TrustedPatch:
         """Make `text` the text, which differs from the old one at its end only."""
-        kept = self._unchanged_until(min(len(text), len(self._text)))
+        shared, kept = min(len(text), len(self._text)), 0
+        if not self._encoder.searches_twice:  # where the last trusted run starts that may change
+            kept = max((stop for _, stop in self._spans if stop <= shared), default=0)
         matches = [match for match in self._matches if match[1] <= kept]
         matches += self._encoder.matches(text, spans, kept)
         engine, inner = self._engine, self._inner
-        if has_private(text, engine.first_name, len(engine.names)):
+        is_kept = not has_private(text, engine.first_name, len(engine.names))
+        if not is_kept:
             engine = self._encoder.engine_for(text)
             inner = engine.encoder.session()
-        named = named_text(text, matches, engine.names).text
-        old = self._text_with_names if inner is self._inner else ""
-        start = common_prefix(old, named)
-        patch = inner.replace(start, len(old), named[start:])
-        self._engine, self._inner, self._text_with_names = engine, inner, named
-        self._text, self._spans, self._matches = text, spans, matches
+        patch = inner.update(named_text(text, matches, engine.names).text)
+        self._engine, self._inner, self._matches = engine, inner, matches
+        self._text, self._spans = text, spans
         self._revision += 1
-        first = patch.replace_from if old else 0
+        first = patch.replace_from if is_kept else 0
         ids = engine.tokenizer_ids(inner.unprocessed_ids[first:])
         return TrustedPatch(first, ids, self._revision)
-
-    def _unchanged_until(self, stop: int) -> int:
-        """The start of the last trusted run that an edit from code point `stop` on may change.
-
-        The edit changes the character beside the run that ends at `stop`, too."""
-        if self._encoder.searches_twice:
-            return 0
-        start = 0
-        for first, last in self._spans:
-            if last <= stop:
-                start = last
-            elif first < stop:
-                break
-        return start

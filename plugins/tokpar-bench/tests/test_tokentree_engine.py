@@ -1,18 +1,16 @@
-"""TokenTree of the package tokpar-bench against the definition of longest match, and behind its
-adapter. It is tested here for what it shares with the other tokenizers in Python."""
+"""TokenTree against the definition of longest match, and behind its adapter."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tokpar_bench.tokentree_engine import TokenTree, TreeTokenizer
 from tokpar_conformance import check_tokenizer
 from tokpar_pure.adapter import PureTokenizer
 from tokpar_pure.formats import rank_vocabulary
@@ -20,20 +18,12 @@ from tokpar_pure.tokenizer import exact_model
 
 import tokpar
 from tests.conftest import cases, drawn
-from tests.support.drawn_runs import OPTIONS, STRATEGIES
 from tests.support.paths import DEFAULT, VOCAB
 from tests.support.rewritten_patterns import CHANGED
 from tests.support.special_prefixes import BOTH, NAMED
-from tests.support.texts import texts as any_texts
 from tokpar.cli import main
 from tokpar.errors import FileFormatError, OptionError
-from tokpar.executors.processes import ProcessExecutor
 from tokpar.files.vocabulary import Vocabulary
-
-pytest.importorskip("tokpar_bench", reason="tokpar-bench is not installed: ./plugins/tokpar-bench")
-tokentree_engine = import_module("tokpar_bench.tokentree_engine")
-TokenTree, TreeTokenizer = tokentree_engine.TokenTree, tokentree_engine.TreeTokenizer
-lengths_by_prefix, load = tokentree_engine.lengths_by_prefix, tokentree_engine.load
 
 DEEPSEEK = VOCAB / "deepseek_part.json"
 CL100K = VOCAB / "cl100k_part.tiktoken"
@@ -131,20 +121,12 @@ def test_errors_are_those_of_the_exact_tokenizer(tmp_path: Path) -> None:
         tokpar.load(tmp_path / "none.json", engine="tokentree")
     with pytest.raises(OptionError, match="lone surrogate at position 1"):
         tree("cl100k_part").encode("a\ud800")
-
-
-def test_patterns_that_an_engine_rewrites_are_refused() -> None:
+    settings: dict[str, Any] = {"engine": "tokentree", "special_tokens": {}}
     for pattern in CHANGED:
         with pytest.raises(OptionError, match=r"fancy-regex may take .* engine='tiktoken'"):
-            tokpar.load(CL100K, engine="tokentree", pat_str=pattern, special_tokens={})
-
-
-def test_special_tokens_that_begin_with_one_another_are_refused() -> None:
+            tokpar.load(CL100K, pat_str=pattern, **settings)
     with pytest.raises(OptionError, match=NAMED):
-        tokpar.load(CL100K, engine="tokentree", pat_str=PATTERN, special_tokens=BOTH)
-    one = {content: id_ for content, id_ in BOTH.items() if content != "<a>"}
-    adapter = tokpar.load(CL100K, engine="tokentree", pat_str=PATTERN, special_tokens=one)
-    assert 300_001 in adapter.encode("a<a>b")
+        tokpar.load(CL100K, pat_str=PATTERN, **settings | {"special_tokens": BOTH})
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -155,17 +137,6 @@ def test_its_facts_allow_cuts_between_pre_tokens_only(name: str) -> None:
     assert facts.tokens is None
     assert (facts.engine, facts.patterns, facts.unprovable) == ("regex", exact.patterns, None)
     assert facts.longest_token == exact.longest_token
-
-
-@pytest.mark.parametrize("name", NAMES)
-@given(text=any_texts(added=(ENDOFTEXT,), max_size=200))
-def test_spans_tile_the_text_and_decoding_gives_it_back(name: str, text: str) -> None:
-    adapter = tree(name)
-    ids = adapter.encode(text)
-    spans = adapter.locate(ids, text)
-    data = text.encode()
-    assert b"".join(data[start:stop] for start, stop in spans.tolist()) == data
-    assert adapter.decode(ids.tolist()) == text
 
 
 @pytest.mark.parametrize("path", cases([DEEPSEEK, DEFAULT], [DEFAULT]), ids=lambda path: path.stem)
@@ -182,35 +153,3 @@ def test_conform_says_that_the_ids_are_not_those_of_bpe(
     assert main(["conform", "tokentree", *options]) == 1
     got = json.loads(capsys.readouterr().out)
     assert (got["conforms"], got["failed"]) == (False, ["reference"])
-
-
-LONG_PIECES = "The " + "a" * 500 + "中" * 200 + " 12345678 end" * 9
-
-
-@pytest.mark.ids
-@given(
-    name=st.sampled_from(NAMES),
-    strategy=st.sampled_from(STRATEGIES),
-    data=st.data(),
-    text=any_texts(added=(ENDOFTEXT,), max_size=1000),
-)
-@example(name="default", strategy="auto", data=None, text=LONG_PIECES)
-@example(name="cl100k_part", strategy="lopt", data=None, text=LONG_PIECES)
-@example(name="deepseek_part", strategy="blocks", data=None, text=LONG_PIECES)
-def test_every_lossless_strategy_gives_its_own_serial_ids(
-    name: str, strategy: str, data: st.DataObject | None, text: str
-) -> None:
-    adapter = tree(name)
-    chosen: dict[str, Any] = {} if data is None else data.draw(OPTIONS[strategy], label="options")
-    encoding = tokpar.encode(text, adapter, strategy=strategy, executor="serial", **chosen)
-    assert encoding.ids.tolist() == adapter.encode(text).tolist()
-    assert encoding.lossless
-    assert {seam.rule for seam in encoding.seams} <= {"PAIR", "STAGE", "EDGE"}
-    report = tokpar.check(encoding, text, adapter)
-    assert report.ok, report.findings
-
-
-@pytest.fixture(scope="module")
-def processes() -> Iterator[ProcessExecutor]:
-    with ProcessExecutor(2) as executor:
-        yield executor

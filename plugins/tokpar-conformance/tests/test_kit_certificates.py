@@ -35,17 +35,16 @@ def columns(encoding: Encoding) -> Columns:
     return encoding.seams.planned
 
 
+def no_such_theorem(encoding: Encoding) -> tuple[Any, ...]:
+    return tuple(("PAIR", "no such theorem", each[2]) for each in columns(encoding).licences)
+
+
 CHANGES: dict[str, Callable[[Encoding], Encoding]] = {
     "an id": lambda e: replace(e, ids=np.concatenate([e.ids[:-1], e.ids[-1:] + 1])),
     "an id less": lambda e: replace(e, ids=e.ids[:-1]),
     "a position": lambda e: with_columns(e, positions=columns(e).positions + 1),
     "a token": lambda e: with_columns(e, tokens=columns(e).tokens + 1),
-    "a licence": lambda e: with_columns(
-        e,
-        licences=tuple(
-            ("PAIR", "no such theorem", witness) for _, _, witness in columns(e).licences
-        ),
-    ),
+    "a licence": lambda e: with_columns(e, licences=no_such_theorem(e)),
     "a code less": lambda e: with_columns(e, codes=columns(e).codes[:-1]),
     "a region": lambda e: Encoding.of(
         e.ids,

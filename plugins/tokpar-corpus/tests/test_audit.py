@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from corpora import write_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokpar_corpus import audit
@@ -21,7 +22,6 @@ from written_shards import (
     Kind,
     kind,
     names_of,
-    write_input,
     write_megatron,
     write_numpy,
     write_parquet,
@@ -29,7 +29,7 @@ from written_shards import (
 
 from tests.support.cli_runs import run
 from tests.support.profiles import drawn
-from tests.vocab import samples
+from tests.vocab.samples import ENGLISH, LANGUAGES, OTHER_CODE, PYTHON
 from tokpar.encoder import Encoder
 from tokpar.errors import FileFormatError, OptionError
 
@@ -50,15 +50,14 @@ def shards_of(folder: Path, rows: Rows, shards: int = 3) -> list[Path]:
 @pytest.mark.parametrize("name", KINDS)
 def test_clean_shards_have_no_fault(name: str, tmp_path: Path) -> None:
     of = kind(name)
-    source = write_input(tmp_path / "texts.jsonl", TEXTS)
+    source = write_rows(tmp_path / "texts.jsonl", TEXTS)
     for format_, write in FORMATS.items():
         report = audit(
             write(tmp_path / f"{format_}-shard", of.documents(TEXTS)), of.adapter, against=source
         )
         assert names_of(report) == [], format_
         assert report.documents == len(TEXTS)
-    texts = [*samples.LANGUAGES, samples.PYTHON, *map(samples.expand, samples.RUNS)]
-    texts = [text for text in texts if isinstance(text, str) and text]
+    texts = [*LANGUAGES, ENGLISH, PYTHON, OTHER_CODE]
     assert names_of(audit(write_numpy(tmp_path / "samples", of.documents(texts)), of.adapter)) == []
 
 
@@ -72,7 +71,7 @@ def test_both_ways_to_write_a_special_token_of_tiktoken_are_accepted(tmp_path: P
     report = audit(write_numpy(tmp_path / "shard", [plain, special]), of.adapter)
     assert names_of(report) == []
     assert any("special token that is written" in note for note in report.not_checked)
-    source = write_input(tmp_path / "texts.jsonl", [text])
+    source = write_rows(tmp_path / "texts.jsonl", [text])
     assert audit(write_numpy(tmp_path / "plain", [plain]), of.adapter, against=source)
 
 
@@ -85,7 +84,7 @@ def test_a_special_token_in_the_input_has_the_ids_of_the_callers_tokenizer(
     special = encoding.encode(text, allowed_special="all")
     plain = encoding.encode(text, disallowed_special=())
     allowed = frozenset(encoding.special_tokens_set) if is_allowed else frozenset()
-    source = write_input(tmp_path / "texts.jsonl", [text])
+    source = write_rows(tmp_path / "texts.jsonl", [text])
     adapter = of.adapter.allowing(allowed)
     for name, ids, is_right in (("special", special, is_allowed), ("plain", plain, not is_allowed)):
         report = audit(write_numpy(tmp_path / name, [ids]), adapter, against=source)
@@ -165,7 +164,7 @@ def test_a_planted_fault_is_found_with_its_place(what: str, tmp_path: Path) -> N
     of = kind(planted.tokenizer)
     rows = of.documents(TEXTS)
     planted.plant(rows)
-    source = write_input(tmp_path / "texts.jsonl", TEXTS)
+    source = write_rows(tmp_path / "texts.jsonl", TEXTS)
     paths = shards_of(tmp_path, rows)
     # what is out of range has no text to look for
     report = audit(paths, of.adapter, against=() if planted.check == "range" else source)
@@ -205,7 +204,7 @@ def test_a_tokenizer_with_another_normalizer_is_found(tmp_path: Path) -> None:
 
     rows = Kind("cased", load_for_corpus(str(cased), None, {}).adapter).documents(TEXTS)
     assert rows != kind("bert").documents(TEXTS)
-    source = write_input(tmp_path / "texts.jsonl", TEXTS)
+    source = write_rows(tmp_path / "texts.jsonl", TEXTS)
     path = write_numpy(tmp_path / "shard", rows)
     report = audit(path, kind("bert").adapter, against=source)
     assert report.of("changed").count
@@ -249,7 +248,7 @@ def test_other_ids_of_a_text_of_the_input_are_found_beside_its_own_ids(tmp_path:
     encode = of.adapter.encoding.encode
     texts, letters = ["Hello", "Hello", "Hello"], encode("H") + encode("ello")
     rows = [encode("Hello"), letters, encode("Hello")]
-    source = write_input(tmp_path / "texts.jsonl", texts)
+    source = write_rows(tmp_path / "texts.jsonl", texts)
     report = audit(write_numpy(tmp_path / "shard", rows), of.adapter, against=source)
     assert names_of(report) == ["ids", "missing", "extra"]
     alone = audit(write_numpy(tmp_path / "alone", [letters] * 3), of.adapter, against=source)
@@ -262,7 +261,7 @@ def test_a_text_is_not_taken_for_a_document_that_holds_it_beside_a_special_token
     of = kind("cl100k")
     own, end = of.adapter.encoding.encode("Hello"), of.adapter.encoding.eot_token
     rows = [own, [*own, end, *of.adapter.encoding.encode("x")]]
-    source = write_input(tmp_path / "texts.jsonl", ["Hello"])
+    source = write_rows(tmp_path / "texts.jsonl", ["Hello"])
     report = audit(write_numpy(tmp_path / "shard", rows), of.adapter, against=source)
     assert names_of(report) == ["extra"]
     assert [fault.document for fault in report.of("extra").shown] == [1]
@@ -280,7 +279,7 @@ def test_texts_of_checked_documents_are_not_encoded_again(
 
     monkeypatch.setattr(Encoder, "unprocessed_batch", noting)
     path = write_numpy(tmp_path / "shard", of.documents(TEXTS))
-    source = write_input(tmp_path / "texts.jsonl", [*TEXTS, "a text without a document"])
+    source = write_rows(tmp_path / "texts.jsonl", [*TEXTS, "a text without a document"])
     report = audit(path, of.adapter, against=source)
     assert names_of(report) == ["missing"]
     assert [text for text in encoded if text not in TEXTS] == ["a text without a document"]
@@ -306,7 +305,7 @@ def test_packed_rows_are_joined_and_split_after_the_end_token(tmp_path: Path) ->
     flat = [id_ for ids in of.documents(TEXTS) for id_ in ids]
     rows = [flat[k : k + 16] for k in range(0, len(flat), 16)]
     path = write_parquet(tmp_path / "shard", rows)
-    source = write_input(tmp_path / "texts.jsonl", TEXTS)
+    source = write_rows(tmp_path / "texts.jsonl", TEXTS)
     report = audit(path, of.adapter, packed=True, eos="<|endoftext|>", against=source)
     assert (names_of(report), report.documents) == ([], len(TEXTS))
     with pytest.raises(OptionError, match="packed shards need eos"):
@@ -416,7 +415,7 @@ def test_drawn_documents_have_no_fault(
     folder = tmp_path_factory.mktemp("drawn")
     of = kind(name)
     path = FORMATS[format_](folder / "shard", of.documents(texts))
-    report = audit(path, of.adapter, against=write_input(folder / "texts.jsonl", texts))
+    report = audit(path, of.adapter, against=write_rows(folder / "texts.jsonl", texts))
     assert names_of(report) == []
 
 
@@ -451,6 +450,6 @@ def test_a_drawn_fault_is_found(
     else:
         del rows[k][-1]
     path = write_numpy(folder / "shard", rows)
-    source = write_input(folder / "texts.jsonl", texts)
+    source = write_rows(folder / "texts.jsonl", texts)
     report = audit(path, of.adapter, against=source, eos=of.end or "auto")
     assert bool(report) == (rows == clean)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from corpora import write_rows
 from tokpar_corpus import build
-from written_shards import TEXTS, VOCAB, kind, write_input, write_numpy
+from written_shards import TEXTS, VOCAB, kind, write_numpy
 
 from tokpar.cli import main
 
@@ -19,7 +20,7 @@ def test_audit_prints_each_check_and_ends_with_0_for_clean_shards(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = write_numpy(tmp_path / "shard", kind("llama").documents(TEXTS))
-    source = write_input(tmp_path / "texts.jsonl", TEXTS)
+    source = write_rows(tmp_path / "texts.jsonl", TEXTS)
     code = main(["corpus", "audit", str(path), "--tokenizer", LLAMA, "--against", str(source)])
     lines = capsys.readouterr().out.splitlines()
     assert code == 0
@@ -43,7 +44,7 @@ def test_audit_prints_the_first_ten_of_each_fault_and_ends_with_1(
 def test_verify_and_stats_print_what_they_find(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    source, folder = write_input(tmp_path / "texts.jsonl", TEXTS), tmp_path / "out"
+    source, folder = write_rows(tmp_path / "texts.jsonl", TEXTS), tmp_path / "out"
     build(source, folder, tokenizer=LLAMA, format="numpy")
     words = ["corpus", "verify", str(folder), "--sample", "100%"]
     assert main([*words, "--against", str(source)]) == 0

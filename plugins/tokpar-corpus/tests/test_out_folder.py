@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from corpora import write_rows
 from hypothesis import given
 from hypothesis import strategies as st
 from tokpar_corpus import build
@@ -16,11 +17,6 @@ from tokpar.cli import main
 from tokpar.errors import OptionError
 
 FOLDER_NAMES = st.lists(st.sampled_from(["a", "b", "shards", "..", "."]), max_size=4)
-
-
-def write_rows(path: Path, texts: list[str]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
 
 
 @given(
@@ -41,6 +37,7 @@ def test_a_folder_for_shards_in_a_folder_of_inputs_is_refused_by_both_names(
         out = Path(os.path.normpath(bases[1].joinpath(*out_parts))) / "out"
         if not all(each.resolve().is_relative_to(root) for each in (given, out)):
             return
+        given.mkdir(parents=True, exist_ok=True)
         write_rows(given / "documents.jsonl", ["one two", "three"])
         if out.resolve().is_relative_to(given.resolve()):
             with pytest.raises(OptionError, match="lies in the input folder") as error:
@@ -59,12 +56,13 @@ def test_a_folder_for_shards_in_a_folder_of_inputs_is_refused_by_both_names(
 def test_a_journal_is_never_read_as_a_corpus(
     way: str, name: str, lines: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    folder = tmp_path / "second"
+    (folder / "older").mkdir(parents=True)
+    (tmp_path / "first").mkdir()
     write_rows(tmp_path / "first" / "documents.jsonl", ["one two"])
     build([str(tmp_path / "first")], out=tmp_path / "built", tokenizer="default", workers=1)
-    folder = tmp_path / "second"
     write_rows(folder / "documents.jsonl", ["three"])
     journal = folder / "older" / name
-    journal.parent.mkdir()
     begins = {"format": "tokpar corpus", "format_version": 1}
     journal.write_text(json.dumps(begins) + "\n", encoding="utf-8")
     given = {"file": journal, "folder": folder, "pattern": folder / "**" / f"*{journal.suffix}"}[

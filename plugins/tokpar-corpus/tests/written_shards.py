@@ -6,7 +6,7 @@ import json
 import struct
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -72,20 +72,11 @@ def write_parquet(path: Path, documents: Documents, dtype: str = "u4") -> Path:
     return path.with_suffix(".parquet")
 
 
-def write_arrow(path: Path, documents: Documents, dtype: str = "u4") -> Path:
-    """`path`.arrow, an IPC file."""
+def write_arrow(path: Path, documents: Documents, dtype: str = "u4", new: str = "new_file") -> Path:
+    """`path`.arrow, an IPC file, or a stream ("new_stream"), as `datasets` has it."""
     ipc = pytest.importorskip("pyarrow.ipc")
     table = _table(documents, dtype)
-    with ipc.new_file(path.with_suffix(".arrow"), table.schema) as writer:
-        writer.write_table(table, max_chunksize=3)
-    return path.with_suffix(".arrow")
-
-
-def write_stream(path: Path, documents: Documents, dtype: str = "u4") -> Path:
-    """`path`.arrow, an IPC stream, as `datasets` has it."""
-    ipc = pytest.importorskip("pyarrow.ipc")
-    table = _table(documents, dtype)
-    with ipc.new_stream(path.with_suffix(".arrow"), table.schema) as writer:
+    with getattr(ipc, new)(path.with_suffix(".arrow"), table.schema) as writer:
         writer.write_table(table, max_chunksize=3)
     return path.with_suffix(".arrow")
 
@@ -96,14 +87,8 @@ FORMATS: dict[str, Callable[..., Path]] = {
     "numpy": write_numpy,
     "parquet": write_parquet,
     "arrow": write_arrow,
-    "stream": write_stream,
+    "stream": partial(write_arrow, new="new_stream"),
 }
-
-
-def write_input(path: Path, texts: Iterable[str]) -> Path:
-    """A .jsonl with a text in each row."""
-    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
-    return path
 
 
 def _flat(documents: Documents, dtype: str) -> np.ndarray[Any, np.dtype[Any]]:

@@ -164,15 +164,9 @@ DIFFERENT_PAIRS = {
     "a post-processor": (
         lambda config: config.update(
             post_processor={
-                "type": "TemplateProcessing",
-                "single": [
-                    {"SpecialToken": {"id": "<|end|>", "type_id": 0}},
-                    {"Sequence": {"id": "A", "type_id": 0}},
-                ],
-                "pair": [{"Sequence": {"id": "A", "type_id": 0}}],
-                "special_tokens": {
-                    "<|end|>": {"id": "<|end|>", "ids": [16384], "tokens": ["<|end|>"]}
-                },
+                "type": "BertProcessing",
+                "sep": ["<|end|>", 16384],
+                "cls": ["<|end|>", 16384],
             }
         ),
         "post-processor",
@@ -180,12 +174,8 @@ DIFFERENT_PAIRS = {
     ),
     "truncation": (
         lambda config: config.update(
-            truncation={
-                "max_length": 5,
-                "stride": 0,
-                "strategy": "LongestFirst",
-                "direction": "Right",
-            }
+            truncation={"max_length": 5, "stride": 0, "direction": "Right"}
+            | {"strategy": "LongestFirst"}
         ),
         "truncation and padding",
         8,
@@ -367,6 +357,3 @@ def test_a_text_that_contradicts_a_proof_is_an_error(
     digits = set_pattern(QWEN_2.replace(r"|\p{N}|", r"|\p{N}{1,3}|"))
     with pytest.raises(MismatchError, match="ids are proved equal, and differ on '"):
         compare.diff(mutated(tmp_path), mutated(tmp_path, digits, name="b.json"))
-
-
-# ------------------------------------------------------------------------------- same_vocabulary

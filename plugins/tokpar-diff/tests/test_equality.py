@@ -19,11 +19,11 @@ from tokpar_diff.rows import rows_of
 from tokpar_diff.witness_texts import drawn_texts
 
 from tests.support.patterns_drawn import Choice, patterns, words
-from tests.support.profiles import at_most
+from tests.support.profiles import at_most, drawn, is_quick
 from tests.support.tokenizers_drawn import contents, hf_tokenizers, token_texts
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
 
-TEXTS = [*words("aA1 \n", 5)]
+TEXTS = [*words("aA1 \n", 4 if is_quick() else 5)]
 
 
 def matches(pattern: str, texts: list[str]) -> list[list[tuple[int, int]]]:
@@ -149,7 +149,7 @@ def test_what_is_equal_has_equal_rows_on_drawn_texts(
         found = compare.diff(a, other)
     if not changes:
         assert found.answer == "equal", found
-    texts = [*drawn_texts(seed, 300, (*contents(own), *token_texts(own)))]
+    texts = [*drawn_texts(seed, drawn(300), (*contents(own), *token_texts(own)))]
     for row_a, row_b, text in zip(rows_of(a, texts), rows_of(other, texts), texts, strict=True):
         for aspect in compare_rows(row_a, row_b):
             assert found.aspects[aspect] != "equal", (aspect, text, found.reasons)

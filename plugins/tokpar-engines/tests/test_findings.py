@@ -136,3 +136,16 @@ def test_what_an_engine_refuses_by_the_page_is_refused(cell: Cell) -> None:
     loaded = pair(cell)
     assert isinstance(loaded, Exception), "it loads now: docs/findings.md is wrong"
     assert cell.said.removeprefix("refuses: ").strip("`") in str(loaded)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_examples_of_the_page_run(package: str) -> None:
+    """Each is an indented block that begins with the package and its version."""
+    block = rf"^    # {package} (\S+?)(?:, .*)?\n(?:(?:    .*)?\n)+"
+    examples = [*re.finditer(block, PAGE, re.MULTILINE)]
+    assert {example[1] for example in examples} == {PACKAGES[package]}
+    if why := why_left_out(package):
+        pytest.skip(why)
+    for example in examples:
+        code = re.sub(r"^    ", "", example[0], flags=re.MULTILINE)
+        exec(compile(code, "findings.md", "exec"), {"__name__": "__main__"})

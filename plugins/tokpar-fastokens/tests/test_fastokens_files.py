@@ -2,16 +2,15 @@
 
 import re
 from base64 import b64encode
-from pathlib import Path
 
 import pytest
-from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
+from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
+from tokpar_conformance import check_tokenizer
 
 import tokpar
-from tokpar.errors import EngineError, OptionError
+from tokpar.errors import EngineError
 from tokpar.patterns.shipped_patterns import GPT2
 
-DEFAULT = Path(tokpar.__file__).parent / "data" / "default.json"
 LINE = "naïve don't 12345 \u200d 中文 <x> e\u0301\n"
 
 
@@ -35,32 +34,15 @@ def ranks(tmp_path, name, token=b"ab"):
     return path
 
 
+def test_fastokens_conforms_and_gives_the_ids_of_tokenizers():
+    check_tokenizer(tokpar.load("default", engine="fastokens"), tokpar.load("default"))
+
+
 def test_long_texts_and_short_ones_have_the_ids_of_tokenizers():
     with tokpar.Encoder(tokpar.load("default", engine="fastokens", trust=True)) as encoder:
         for text in ("", "a", LINE, LINE * 40_000, "a" * (1 << 20)):
             assert encoder.encode(text) == tokpar.encode(text).ids
         assert encoder.encode_batch([LINE, "", "b"]) == [tokpar.encode(t) for t in (LINE, "", "b")]
-
-
-def test_special_tokens_truncation_and_padding_are_those_of_the_file(tmp_path):
-    tokenizer = Tokenizer.from_file(str(DEFAULT))
-    around = processors.TemplateProcessing("a $A b", None, [("a", 65), ("b", 66)])
-    tokenizer.post_processor = around
-    tokenizer.enable_truncation(6)
-    tokenizer.enable_padding(length=8, pad_id=3)
-    path = saved(tmp_path, tokenizer)
-    for settings in ({}, {"add_special_tokens": False}):
-        adapter = tokpar.load(path, engine="fastokens", trust=True, **settings)
-        own = tokpar.load(path, **settings)
-        for text in ("", "Hi", LINE):
-            assert tokpar.encode(text, adapter) == tokpar.encode(text, own).ids
-
-
-def test_the_report_tells_of_the_comparison():
-    adapter = tokpar.load("default", engine="fastokens")
-    encoding = tokpar.encode(LINE * 4000, adapter)
-    assert encoding.report.agreement.startswith("same ids as tokenizers ")
-    assert encoding.report.chunks == 1
 
 
 def byte_level(pattern, tokens=(), merges=(), normalizer=None):
@@ -155,12 +137,6 @@ def test_normalized_tokens_that_overlap_others_are_refused(tmp_path):
     refused(tmp_path, tokenizer, "a<s>", "'a<' has normalized, but fastokens does not look for it")
 
 
-def test_a_model_that_the_engine_does_not_have_is_refused_in_its_words(tmp_path):
-    tokenizer = Tokenizer(models.Unigram([("<unk>", 0.0), ("a", -1.0)], 0))
-    with pytest.raises(EngineError, match=r"fastokens \S+ refuses .*Unigram.*tokpar\.load"):
-        tokpar.load(saved(tmp_path, tokenizer), engine="fastokens")
-
-
 def test_a_tiktoken_file_takes_the_settings_of_tiktoken(tmp_path):
     path = ranks(tmp_path, "o200k_base")
     text = "cab 12345 <|endoftext|> don't"
@@ -170,11 +146,6 @@ def test_a_tiktoken_file_takes_the_settings_of_tiktoken(tmp_path):
         adapter = tokpar.load(path, engine="fastokens", **settings)
         own = tokpar.load(path, **settings)
         assert tokpar.encode(text, adapter) == tokpar.encode(text, own).ids
-
-
-def test_settings_that_there_are_not_are_named():
-    with pytest.raises(OptionError, match="unknown setting 'allowed_special'; known: add_special"):
-        tokpar.load("default", engine="fastokens", allowed_special="all")
 
 
 def test_a_letter_that_folds_to_one_of_ascii_is_enough_to_be_refused(tmp_path):

@@ -1,10 +1,10 @@
 """Files that the engine is given, and files that it is not given. Nothing is kept in a cache."""
 
-import json
 from pathlib import Path
 
 import pytest
-from tokenizers import AddedToken, Tokenizer, normalizers, processors
+from tokenizers import AddedToken, Tokenizer, normalizers
+from tokpar_conformance import check_tokenizer
 from tokpar_gigatoken import LONG, is_divided
 
 import tokpar
@@ -39,6 +39,10 @@ def ranks(tmp_path, name="cl100k_base"):
     return path
 
 
+def test_gigatoken_conforms_and_gives_the_ids_of_tokenizers():
+    check_tokenizer(tokpar.load("default", engine="gigatoken"), tokpar.load("default"))
+
+
 def test_long_texts_and_short_ones_have_the_ids_of_tokenizers():
     with tokpar.Encoder(tokpar.load("default", engine="gigatoken", trust=True)) as encoder:
         for text in ("", "a", LINE, LINE * 70_000, "a" * (1 << 20)):
@@ -53,29 +57,6 @@ def test_the_batch_call_gets_texts_that_it_divides():
     assert not is_divided(LINE * 40_000), "too short"
     assert not is_divided("word" * LONG), "no space to divide it at"
     assert is_divided("\ud800 " * LONG), "a lone surrogate is the engine's matter"
-
-
-def test_special_tokens_truncation_and_padding_are_those_of_the_file(tmp_path):
-    def change(tokenizer):
-        tokenizer.post_processor = processors.TemplateProcessing(
-            "a $A b", None, [("a", 65), ("b", 66)]
-        )
-        tokenizer.enable_truncation(6)
-        tokenizer.enable_padding(length=8, pad_id=3)
-
-    path = saved(tmp_path, change)
-    for settings in ({}, {"add_special_tokens": False}):
-        adapter = tokpar.load(path, engine="gigatoken", trust=True, **settings)
-        for text in ("", "Hi", LINE):
-            assert (
-                tokpar.encode(text, adapter)
-                == tokpar.encode(text, tokpar.load(path, **settings)).ids
-            )
-
-
-def test_the_report_tells_of_the_comparison():
-    adapter = tokpar.load("default", engine="gigatoken")
-    assert tokpar.encode(LINE, adapter).report.agreement.startswith("same ids as tokenizers ")
 
 
 def test_our_cuts_are_licensed_by_the_comparison_if_asked_for():
@@ -112,27 +93,6 @@ def test_marks_that_are_put_in_another_order_are_enough_to_be_refused(tmp_path):
         tokpar.load(path, engine="gigatoken")
 
 
-def test_a_model_that_the_engine_does_not_have_is_refused_in_its_words(tmp_path):
-    model = {"type": "WordPiece", "unk_token": "[UNK]", "vocab": {"[UNK]": 0, "a": 1}}
-    model |= {"continuing_subword_prefix": "##", "max_input_chars_per_word": 100}
-    path = tmp_path / "tokenizer.json"
-    path.write_text(json.dumps({"version": "1.0", "added_tokens": [], "model": model}))
-    with pytest.raises(EngineError, match=r"gigatoken \S+ refuses .*WordPiece.*tokpar\.load"):
-        tokpar.load(path, engine="gigatoken")
-
-
-def test_a_tiktoken_file_takes_the_settings_of_tiktoken(tmp_path):
-    path = ranks(tmp_path)
-    text = "cab 12345 <|endoftext|> don't"
-    with pytest.raises(ValueError, match="disallowed special token"):
-        tokpar.encode(text, tokpar.load(path, engine="gigatoken", trust=True))
-    for settings in ({"allowed_special": "all"}, {"disallowed_special": ()}):
-        adapter = tokpar.load(path, engine="gigatoken", **settings)
-        assert (
-            tokpar.encode(text, adapter) == tokpar.encode(text, tokpar.load(path, **settings)).ids
-        )
-
-
 @pytest.mark.parametrize("name", ["r50k_base", "o200k_base"])
 def test_other_patterns_have_scanners(tmp_path, name):
     adapter = tokpar.load(ranks(tmp_path, name), engine="gigatoken")
@@ -144,11 +104,3 @@ def test_a_pattern_without_a_scanner_is_refused(tmp_path):
     with pytest.raises(OptionError, match="gigatoken has scanners for the patterns of r50k_base"):
         tokpar.load(ranks(tmp_path), engine="gigatoken", **settings)
     assert KNOWN_ENCODINGS["cl100k_base"].pattern not in settings.values()
-
-
-def test_a_directory_is_read_by_its_tokenizer_json(tmp_path):
-    path = saved(tmp_path, lambda tokenizer: None)
-    own = tokpar.load(path, engine="gigatoken", trust=True)
-    adapter = tokpar.load(tmp_path, engine="gigatoken", trust=True)
-    assert adapter.name == own.name
-    assert adapter.encode(LINE).tolist() == own.encode(LINE).tolist()

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from hypothesis import strategies as st
+from tokpar_incremental.bpe import Tables
 from tokpar_incremental.dictionary import BYTE, Dictionary, dictionary, dictionary_of
-from tokpar_pure.formats import rank_vocabulary
+from tokpar_pure.formats import rank_vocabulary, read_tokenizer_json
 
 from tests.support.draws import between, bytes_of, shuffled
-from tests.support.plain_bpe import merge_by_scanning
+from tests.support.paths import VOCAB
+from tests.support.plain_bpe import ByteBPE, merge_by_scanning
+from tokpar.files.formats import read_ranks
 
 ORDERS = st.sampled_from(("given", "shuffled", "equal"))
 BYTES = {bytes([byte]): byte for byte in range(256)}
@@ -86,6 +90,16 @@ def pair_tables(draw: st.DrawFn, letters: str = "abc", max_token: int = 8) -> Ta
     if order == "equal":
         return table(pairs, [step % 5 for step in draw(bytes_of(len(pairs)))])
     return table(pairs)
+
+
+@cache
+def real_tables(name: str) -> tuple[Tables, Callable[[bytes], Sequence[int]]]:
+    """The tables of a part of a real vocabulary, and plain merging by it."""
+    if name == "deepseek_part":
+        vocabulary = read_tokenizer_json(VOCAB / f"{name}.json")
+    else:
+        vocabulary = rank_vocabulary(name, read_ranks(VOCAB / f"{name}.tiktoken"), ".", {})
+    return Tables(dictionary_of(vocabulary)), ByteBPE(vocabulary).encode
 
 
 rank_tables = st.lists(st.text("abc", min_size=2, max_size=6), max_size=12).map(ranked)

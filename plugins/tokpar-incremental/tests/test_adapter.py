@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -99,17 +98,6 @@ def test_the_eager_model_and_the_prefixes_give_the_ids_of_a_pre_token(name: str,
     out = [id_ for i in range(len(data)) for id_ in eager.feed(data[i : i + 1])] + eager.finish()
     prefixes.append(data)
     assert out == prefixes.tokens() == list(model.encode(text))
-
-
-@pytest.mark.parametrize("name", NAMES)
-@given(text=any_texts(max_size=100))
-def test_spans_of_a_pre_token_are_the_characters_that_tokens_touch(name: str, text: str) -> None:
-    model = incremental(name)._tokenizer.model
-    spans = model.spans(text)
-    assert [span[0] for span in spans] == list(model.encode(text))
-    if text:
-        assert (spans[0][1], spans[-1][2]) == (0, len(text))
-    assert all(before[2] >= after[1] > before[1] - 1 for before, after in pairwise(spans))
 
 
 @given(st.lists(st.text("abc", min_size=2, max_size=5), unique=True, max_size=8), st.data())

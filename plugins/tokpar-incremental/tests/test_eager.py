@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
-from functools import cache
 
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
-from tables_drawn import Table, pair_tables, rank_tables, table, tables, texts
-from tokpar_incremental.bpe import Tables
+from tables_drawn import Table, pair_tables, rank_tables, real_tables, table, tables, texts
 from tokpar_incremental.dictionary import START_OF_TEXT, Following, dictionary_of
 from tokpar_incremental.eager import STRIDE, EagerBPE
-from tokpar_pure.formats import rank_vocabulary, read_tokenizer_json
 
-from tests.support.paths import VOCAB
-from tests.support.plain_bpe import ByteBPE
 from tests.support.texts import texts as any_texts
-from tokpar.files.formats import read_ranks
 from tokpar.files.vocabulary import Vocabulary
 
 MOST_CONTINUATIONS = 800
@@ -158,15 +152,6 @@ def test_what_is_kept_does_not_grow_with_the_text() -> None:
     assert max(map(len, kept)) < 10 * STRIDE
 
 
-@cache
-def part(name: str) -> tuple[Tables, ByteBPE]:
-    if name == "deepseek_part":
-        vocabulary = read_tokenizer_json(VOCAB / f"{name}.json")
-    else:
-        vocabulary = rank_vocabulary(name, read_ranks(VOCAB / f"{name}.tiktoken"), ".", {})
-    return Tables(dictionary_of(vocabulary)), ByteBPE(vocabulary)
-
-
 @pytest.mark.ids
 @pytest.mark.parametrize("name", ["cl100k_part", "o200k_part", "deepseek_part"])
 @given(text=any_texts(max_size=100), size=st.integers(1, 40))
@@ -174,10 +159,10 @@ def part(name: str) -> tuple[Tables, ByteBPE]:
 @example(" " * 300 + "a" * 300 + "=" * 100, 3)
 def test_real_vocabularies_get_the_ids_of_the_whole(name: str, text: str, size: int) -> None:
     """What is out is never taken back."""
-    tables_, merging = part(name)
+    tables_, merging = real_tables(name)
     eager, data, out = EagerBPE(tables_), text.encode(), []
     for start in range(0, len(data), size):
         out += eager.feed(data[start : start + size])
         more = (b"ing ", b"'s", b" ", b"a", b"\n\n", b"0")[start % 6]
-        assert out == list(merging.encode(data[: start + size] + more))[: len(out)]
-    assert out + eager.finish() == list(merging.encode(data))
+        assert out == list(merging(data[: start + size] + more))[: len(out)]
+    assert out + eager.finish() == list(merging(data))

@@ -28,7 +28,6 @@ from tests.support.byte_level_files import (
     split,
 )
 from tokpar.errors import FileFormatError, OptionError
-from tokpar.files.vocabulary import letters_of
 
 pytestmark = pytest.mark.ids
 
@@ -48,15 +47,6 @@ def test_the_ids_are_those_of_the_pure_engine(config: Config, text: str) -> None
         return
     assert adapter.encode(text).tolist() == ids.tolist()
     assert adapter.locate(ids, text).tolist() == exact.locate(ids, text).tolist()
-
-
-def test_a_whole_pre_token_is_looked_up_before_bytes_are_dropped() -> None:
-    config = lacking(HIDDEN)
-    config["model"]["vocab"] |= {"ab": 300, letters_of("\U00040000".encode()): 301}
-    config["model"]["ignore_merges"] = True
-    exact, adapter = loaded(config, "pure"), loaded(config, "incremental")
-    for text in ("ab", "\U00040000", "a\U00040000"):
-        assert exact.encode(text).tolist() == adapter.encode(text).tolist()
 
 
 def test_tokens_do_not_tile_a_text_where_a_byte_may_be_dropped() -> None:

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import itertools
-from functools import cache
 from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tables_drawn import BYTES, Table, own_rules, pair_tables, table, tables, texts
+from tables_drawn import BYTES, Table, own_rules, pair_tables, real_tables, table, tables, texts
 from tokpar_incremental.bpe import IncrementalBPE, IncrementalModel, Tables
 from tokpar_incremental.dictionary import BYTE, Dictionary, dictionary_of
 from tokpar_incremental.properize import is_proper, make_proper
 from tokpar_incremental.search import Automaton
-from tokpar_pure.formats import rank_vocabulary, read_tokenizer_json
+from tokpar_pure.formats import rank_vocabulary
 
-from tests.support.paths import VOCAB
-from tests.support.plain_bpe import ByteBPE
 from tests.support.texts import texts as any_texts
 from tokpar.errors import OptionError
-from tokpar.files.formats import read_ranks
 from tokpar.files.vocabulary import Vocabulary
 
 IMPROPER = [("ab", "c"), ("a", "b")]
@@ -238,22 +234,13 @@ def in_order(some: Dictionary, order: tuple[int, ...]) -> Dictionary:
 # Real vocabularies
 
 
-@cache
-def part(name: str) -> tuple[Tables, ByteBPE]:
-    if name == "deepseek_part":
-        vocabulary = read_tokenizer_json(VOCAB / f"{name}.json")
-    else:
-        vocabulary = rank_vocabulary(name, read_ranks(VOCAB / f"{name}.tiktoken"), ".", {})
-    return Tables(dictionary_of(vocabulary)), ByteBPE(vocabulary)
-
-
 @pytest.mark.ids
 @pytest.mark.parametrize("name", ["cl100k_part", "o200k_part", "deepseek_part"])
 @given(text=any_texts(max_size=200))
 @example(text="a" * 300 + " " * 200 + "=" * 150 + "中" * 40)
 def test_every_prefix_has_its_own_ids_with_real_vocabularies(name: str, text: str) -> None:
-    tables_, merging = part(name)
+    tables_, merging = real_tables(name)
     bpe, data = IncrementalBPE(tables_), text.encode()
     bpe.append(data)
     for length in {*range(0, len(data), 7), len(data)}:
-        assert bpe.tokens(length) == list(merging.encode(data[:length]))
+        assert bpe.tokens(length) == list(merging(data[:length]))

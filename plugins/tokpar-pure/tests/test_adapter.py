@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import json
 import pickle
-import runpy
 from collections.abc import Callable
 
 import numpy as np
@@ -14,16 +13,17 @@ import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
+from tokpar_conformance import hostile_texts
 from tokpar_pure.adapter import PureTokenizer, load
 
 from tests.support.paths import VOCAB
+from tests.support.pure_ground import on_common_ground
+from tests.vocab.samples import LANGUAGES, PYTHON
 from tokpar.files.formats import read_ranks
 
 pytestmark = pytest.mark.ids
 
 PARTS = ["cl100k_part", "o200k_part", "tekken_part", "deepseek_part"]
-RECENT = {"1\U000125c4111"}
-"""Texts with code points that engines of different Unicode versions class differently."""
 
 Encode = Callable[[str], list[int]]
 
@@ -55,13 +55,6 @@ def native(name: str) -> Encode:
     return encode
 
 
-@functools.cache
-def samples() -> list[str]:
-    module = runpy.run_path(str(VOCAB / "samples.py"))
-    texts = [module["expand"](text) for text in module["catalogue"]()]
-    return [text for text in texts if text not in RECENT]
-
-
 frozen = st.text(
     st.sampled_from(
         "aAsSdtlLvre'’ſ0١३12 \t\n\r\x0b\x85\xa0\u3000.,!/-_#<｜>|«»éßÅǅſλЖжשלامนักहिन्दी"
@@ -73,7 +66,7 @@ frozen = st.text(
 
 @pytest.mark.parametrize("name", PARTS)
 def test_all_samples_get_the_ids_of_the_native_engine(name: str) -> None:
-    for text in samples():
+    for text in (*LANGUAGES, PYTHON, *map(on_common_ground, hostile_texts())):
         assert pure(name).encode(text).tolist() == native(name)(text), text
 
 

@@ -246,7 +246,7 @@ BYTE_LEVELS = [
 def test_stages_behind_byte_level_give_the_pieces_of_hf(
     before: list[Any], byte_level: Any, behind: list[Any], text: str
 ) -> None:
-    """They see the letters of bytes, some of which are punctuation and digits."""
+    """They see the letters of bytes; some letters are punctuation and digits."""
     text = on_common_ground(text)
     native = pre_tokenizers.Sequence([*before, byte_level, *behind])
     expected = native.pre_tokenize_str(text)

@@ -113,8 +113,11 @@ def children_of(process: int) -> list[int]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="processes are listed in /proc")
-@pytest.mark.parametrize("later", [0.0, 1.0], ids=["at the start", "in the middle"])
-@pytest.mark.parametrize("whole_group", [False, True], ids=["the parent", "the process group"])
+@pytest.mark.parametrize(
+    ("whole_group", "later"),
+    [(False, 1.0), (True, 0.0)],
+    ids=["the parent, in the middle", "the process group, at the start"],
+)
 def test_ctrl_c_ends_the_workers_and_leaves_no_file(
     tmp_path: Path, whole_group: bool, later: float
 ) -> None:

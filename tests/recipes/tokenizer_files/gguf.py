@@ -11,19 +11,7 @@ from tokenizers import Tokenizer, models
 from tests.recipes.tokenizer_files.shapes import SHAPES, around
 
 Fields = dict[str, Any]
-_FORMATS = {
-    0: "B",
-    1: "b",
-    2: "H",
-    3: "h",
-    4: "I",
-    5: "i",
-    6: "f",
-    7: "?",
-    10: "Q",
-    11: "q",
-    12: "d",
-}
+_FORMATS = dict(zip((*range(8), 10, 11, 12), "BbHhIif?Qqd", strict=True))
 _STRING, _ARRAY = 8, 9
 _CONTROL, _ADDED = 3, 4
 _MARK = "▁"

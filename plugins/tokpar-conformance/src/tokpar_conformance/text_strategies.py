@@ -108,18 +108,18 @@ def aperiodic() -> Texts:
 def near_overlaps() -> Texts:
     """The same text two or more times; in each copy but the first, one character is changed, added
     or missing. Chunks then agree except at one place."""
-    stretch = st.text(LETTERS + " 1.", min_size=3, max_size=24)
+    part = st.text(LETTERS + " 1.", min_size=3, max_size=24)
     every = list(product(range(25), ("", "a", "1", " ", "."), (False, True)))  # all but one a byte
     changes = st.binary(min_size=1, max_size=4).map(lambda drawn: [every[b % 250] for b in drawn])
-    return st.builds(nearly_repeated, stretch, changes)
+    return st.builds(nearly_repeated, part, changes)
 
 
-def nearly_repeated(stretch: str, changes: Sequence[tuple[int, str, bool]]) -> str:
+def nearly_repeated(part: str, changes: Sequence[tuple[int, str, bool]]) -> str:
     """Join the text and its changed copies; a change is (place, character, kept).
 
     ("abc", [(1, "x", False)]) -> "abcaxc"."""
-    copies = [stretch[:at] + char + stretch[at + (not kept) :] for at, char, kept in changes]
-    return stretch + "".join(copies)
+    copies = [part[:at] + char + part[at + (not kept) :] for at, char, kept in changes]
+    return part + "".join(copies)
 
 
 @cache

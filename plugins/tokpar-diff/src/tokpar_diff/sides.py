@@ -176,7 +176,7 @@ def _form_of_answer(answer: Mapping[str, Any]) -> JsonForm | RankForm | None:
         return None
     config = dict(parse_json(answer["file"]))
     if answer["size"] not in (None, len(config["model"]["vocab"])):
-        return None  # two tokens with one id, of which a file has one
+        return None  # two tokens with one id; a file has one of them
     if answer["kind"] == "transformers":  # its calls leave these out
         config |= {"truncation": None, "padding": None}
     line_one = answer["versions"].get("tokenizers", "").startswith("1.")

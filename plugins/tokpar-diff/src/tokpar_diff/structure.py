@@ -17,7 +17,7 @@ LONGEST, BEFORE = 150, 30
 
 
 def parts_of(side: Side) -> Parts:
-    """Returns the parts by name; {} for a tokenizer of which no form is known."""
+    """Returns the parts by name; {} for a tokenizer without a known form."""
     form = side.form
     if isinstance(form, RankForm):
         return {

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from tokpar.files.char_classes import white
+from tokpar.arrays import SPACES
 from tokpar.files.json_parts import Json
 from tokpar_pure import forms
 from tokpar_pure.classes import present, recent_lowercase
@@ -121,11 +121,11 @@ class Strip:
     right: bool
 
     def __call__(self, text: str) -> str:
-        text = text.lstrip(white()) if self.left else text
-        return text.rstrip(white()) if self.right else text
+        text = text.lstrip(SPACES) if self.left else text
+        return text.rstrip(SPACES) if self.right else text
 
     def trace(self, text: str) -> Sequence[int]:
-        start = len(text) - len(text.lstrip(white())) if self.left else 0
+        start = len(text) - len(text.lstrip(SPACES)) if self.left else 0
         return range(start, start + len(self(text)))
 
 

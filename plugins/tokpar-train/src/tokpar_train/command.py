@@ -1,4 +1,4 @@
-"""Train a byte-level BPE vocabulary on files, each of which is one text.
+"""Train a byte-level BPE vocabulary on files; each file is one text.
 
 Special tokens divide a file into texts, are left out of the counts and come first in the
 vocabulary. The result, a tokenizer.json or a .tiktoken file, is the same for any number of workers,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from tokpar.arrays import IntArray, has_surrogate
@@ -17,39 +15,22 @@ from tokpar.certificate.canonical_form import (
 from tokpar.certificate.certificate_file import text_digest
 from tokpar.certificate.check_context import RefusedError, once, require
 from tokpar.certificate.fact_differences import checked_facts
-from tokpar.certificate.findings import Finding
-from tokpar.certificate.model.byte_file import (
+from tokpar.certificate.findings import Finding, ModelProof
+from tokpar.interfaces import TokenizerAdapter
+from tokpar_model.byte_file import (
     ByteTokenizer,
     byte_tokenizer_of_json,
     byte_tokenizer_of_ranks,
 )
-from tokpar.certificate.model.byte_ids import byte_id_findings
-from tokpar.certificate.model.class_members import tables_digest
-from tokpar.certificate.model.greedy_merging import Work
-from tokpar.certificate.model.laid_text import LaidText
-from tokpar.certificate.model.word_file import WordTokenizer, word_tokenizer_of_json
-from tokpar.certificate.model.word_ids import word_id_findings
-from tokpar.interfaces import TokenizerAdapter
+from tokpar_model.byte_ids import byte_id_findings
+from tokpar_model.class_members import tables_digest
+from tokpar_model.greedy_merging import Work
+from tokpar_model.laid_text import LaidText
+from tokpar_model.word_file import WordTokenizer, word_tokenizer_of_json
+from tokpar_model.word_ids import word_id_findings
 
 WORK = 256
 """Steps that are allowed for each character of the text, and for each token of the file."""
-
-
-@dataclass(frozen=True, slots=True)
-class ModelProof:
-    """What level `model` found.
-
-    `findings`: why the ids are wrong. `refusal`: why nothing is proved, or None: (kind, sentence).
-    `assumptions`: sentences that the proof assumes, the digest of the class tables among them."""
-
-    findings: tuple[Finding, ...]
-    assumptions: tuple[str, ...]
-    refusal: tuple[str, str] | None = None
-
-    @property
-    def ok(self) -> bool:
-        """True if the ids are proved to be the ids of the text."""
-        return not self.findings and self.refusal is None
 
 
 def model_findings(tokenizer: TokenizerAdapter, text: str, ids: object) -> ModelProof:
@@ -61,7 +42,7 @@ def model_findings(tokenizer: TokenizerAdapter, text: str, ids: object) -> Model
     reading = checked_facts(tokenizer)
     if reading.form is None:
         unread = reading.unread or f"{tokenizer.name} does not tell its file"
-        return ModelProof((), (), ("file", unread))
+        return ModelProof(refusal=("file", unread))
     return form_findings(reading.form, text, ids)
 
 
@@ -71,7 +52,7 @@ def file_findings(data: str, text: str, ids: object) -> ModelProof:
     try:
         form = form_of_json(parse_json(data), text_digest(data))
     except RefusedError as refusal:
-        return ModelProof((), (), (refusal.kind, str(refusal)))
+        return ModelProof(refusal=(refusal.kind, str(refusal)))
     return form_findings(form, text, ids)
 
 
@@ -83,7 +64,7 @@ def form_findings(form: JsonForm | RankForm, text: str, ids: object) -> ModelPro
         row = _id_row(ids)
         findings = [row] if isinstance(row, Finding) else _findings(known, text, row)
     except RefusedError as refusal:
-        return ModelProof((), (), (refusal.kind, str(refusal)))
+        return ModelProof(refusal=(refusal.kind, str(refusal)))
     assumed = (
         f"The tokenizer that ran is the one of this file (sha256 {form.digest}).",
         "Its regex engine has the character classes of the tables shipped with tokpar "

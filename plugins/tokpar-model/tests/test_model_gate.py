@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import tiktoken
 from tokenizers import Tokenizer
+from tokpar_model import byte_ids, laid_text, model_findings
 
 from tests.conftest import needs_below_one
 from tests.support.model_worlds import (
@@ -25,8 +26,6 @@ from tests.support.model_worlds import (
 from tokpar.adapters import hf_v0
 from tokpar.adapters.hf_v0 import load as load_hf
 from tokpar.adapters.tiktoken import load as load_tiktoken
-from tokpar.certificate.model import byte_ids, laid_text
-from tokpar.certificate.model.model_proof import model_findings
 
 pytestmark = needs_below_one
 CL100K = r"\p{N}{1,3}+|[^\p{N}]"
@@ -164,31 +163,7 @@ OUTSIDE = {
 }
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "dropout",
-        "Oniguruma's counted groups",
-        "a class that is not frozen",
-        "two strings of one id",
-        "a stale merge of a shared id",
-        "a token outside the alphabet",
-        "a byte that is no token",
-        "a suffix",
-        "a prefix",
-        "a folded letter",
-        "flags of an added token",
-        "an added token in normalized text",
-        "an added token with another id than the engine's",
-        "a normalizer that is not known",
-        "a form that is not frozen",
-        "atoms that are characters",
-        "a prefix space",
-        "another pre-tokenizer",
-        "a merge that drops text",
-        "Unigram",
-    ],
-)
+@pytest.mark.parametrize("name", OUTSIDE)
 def test_a_file_outside_the_gate_is_refused_by_name(name: str) -> None:
     outside = OUTSIDE[name]
     engine = Tokenizer.from_str(json.dumps(outside.config))
@@ -253,10 +228,8 @@ def test_special_tokens_that_begin_alike_are_refused_for_tiktoken() -> None:
 
 
 def test_a_lone_surrogate_is_refused() -> None:
-    assert proved(bpe_config(BYTES), "a\ud800", [BYTES["a"]]).refusal == (
-        "surrogate",
-        "the text has a lone surrogate",
-    )
+    refused = proved(bpe_config(BYTES), "a\ud800", [BYTES["a"]]).refusal
+    assert refused == ("surrogate", "the text has a lone surrogate")
 
 
 @dataclass(frozen=True)
@@ -333,18 +306,7 @@ FORGERIES = {
 }
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "(i) the bytes of the ids are those of the text",
-        "(i) every id is a token of some bytes",
-        "(ii) no token crosses an edge",
-        "(iii) a piece that is a token is looked up",
-        "(iii) a lone token is what merging makes",
-        "(iv) pairs are what merging makes",
-        "added tokens are themselves",
-    ],
-)
+@pytest.mark.parametrize("name", FORGERIES)
 def test_theorem_32_needs_each_condition(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wrong ids are refused, and accepted once the condition is taken away."""
     forgery = FORGERIES[name]

@@ -14,6 +14,7 @@ import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
+from tokpar_model import model_findings
 from tokpar_pure.adapter import load as load_pure
 
 from tests.conftest import needs_below_one
@@ -33,7 +34,6 @@ from tests.support.texts import texts
 from tests.support.tokenizers_drawn import named_tokenizers, tiktoken_encodings
 from tokpar.adapters.hf_v0 import load as load_hf
 from tokpar.adapters.tiktoken import load as load_tiktoken
-from tokpar.certificate.model.model_proof import model_findings
 
 pytestmark = needs_below_one
 Bytes = Mapping[int, bytes]
@@ -151,7 +151,7 @@ def test_the_proof_names_the_tables_and_what_it_assumes() -> None:
 
 
 def test_added_tokens_are_found_in_two_rounds_as_the_engine_finds_them() -> None:
-    """Those that are searched in normalized text come second, even where they begin earlier."""
+    """Tokens that are searched in normalized text come second, even where they begin earlier."""
     tokens = [added("ab", 256, normalized=True), added("bb", 257)]
     config = bpe_config(numbered(*LETTERS), tokens=tokens)
     for text in map("".join, product("ab", repeat=5)):
@@ -171,3 +171,26 @@ def test_an_engine_that_does_not_match_special_tokens_has_none() -> None:
     assert len(ids) == 4
     assert model_findings(adapter, "xaby", ids).ok
     assert not model_findings(adapter, "xaby", [ids[0], 256, ids[-1]]).ok
+
+
+@pytest.mark.parametrize(("char", "letter"), [("\u017f", "s"), ("\u212a", "k")])
+def test_ids_of_a_folded_letter_are_not_judged(char: str, letter: str) -> None:
+    """The engine takes "'" and the letter as one pre-token. No other class of the pattern is
+    undecided on it, so the two pieces of a machine without folding would pass."""
+    whole = f"'{char}".encode()
+    ranks = {bytes([b]): b for b in range(256)}
+    ranks |= {whole[: 2 + k]: 256 + k for k in range(len(whole) - 1)}
+    encoding = tiktoken.Encoding(
+        "folded", pat_str=rf"'(?i:{letter})|[^']|'", mergeable_ranks=ranks, special_tokens={}
+    )
+    adapter = load_tiktoken(encoding)
+    assert adapter is not None
+    text = f"'{char}"
+    right = adapter.encode(text)
+    assert len(right) == 1
+    for ids in (right, list(whole)):
+        proof = model_findings(adapter, text, ids)
+        assert proof.refusal is not None
+        assert proof.refusal[0] == "class"
+    plain = f"'{letter}"
+    assert model_findings(adapter, plain, adapter.encode(plain)).ok

@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from tokpar.arrays import IntArray
 from tokpar.certificate.check_context import RefusedError, require
-from tokpar.certificate.model.byte_file import ByteTokenizer
-from tokpar.certificate.model.greedy_merging import Work
-from tokpar.certificate.model.normal_form import normalize_text
-from tokpar.certificate.model.pretoken_machine import PretokenMachine
-from tokpar.certificate.model.pretoken_scan import mark_pretokens
 from tokpar.certificate.tokenizer_probe import Utf8Text
+from tokpar_model.byte_file import ByteTokenizer
+from tokpar_model.greedy_merging import Work
+from tokpar_model.normal_form import normalize_text
+from tokpar_model.pretoken_machine import PretokenMachine
+from tokpar_model.pretoken_scan import mark_pretokens
 
 
 class LaidText:

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
+from tokpar_model import file_findings
 
 from tests.conftest import needs_below_one
 from tests.recipes.model_by_hand import mutated_world
 from tests.support.model_worlds import LETTERS, added, bpe_config, numbered, proved, word_config
-from tokpar.certificate.model.model_proof import file_findings
 
 pytestmark = needs_below_one
 CONFIG = bpe_config(

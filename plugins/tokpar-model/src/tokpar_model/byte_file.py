@@ -19,12 +19,12 @@ from tokpar.certificate.canonical_form import (
     text_in,
 )
 from tokpar.certificate.check_context import RefusedError, require
-from tokpar.certificate.model.added_tokens import AddedTokens, added_of_json, added_of_ranks
-from tokpar.certificate.model.byte_vocabulary import ByteVocabulary, bytes_of_letters
-from tokpar.certificate.model.greedy_merging import GreedyMerging, pair_rule, rank_rule
-from tokpar.certificate.model.normal_form import Normalize, normalizer_of
-from tokpar.certificate.model.pretoken_machine import PretokenMachine, machine_of
 from tokpar.certificate.own_division import GPT2_PATTERN
+from tokpar_model.added_tokens import AddedTokens, added_of_json, added_of_ranks
+from tokpar_model.byte_vocabulary import ByteVocabulary, bytes_of_letters
+from tokpar_model.greedy_merging import GreedyMerging, pair_rule, rank_rule
+from tokpar_model.normal_form import Normalize, normalizer_of
+from tokpar_model.pretoken_machine import PretokenMachine, machine_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,17 +8,17 @@ from functools import partial
 
 from tokpar.certificate.canonical_form import JsonForm, text_in
 from tokpar.certificate.check_context import require
-from tokpar.certificate.model.added_tokens import AddedTokens, added_of_json
-from tokpar.certificate.model.bert_characters import (
+from tokpar_model.added_tokens import AddedTokens, added_of_json
+from tokpar_model.bert_characters import (
     Kind,
     bert_kind,
     bert_normalizer,
     normalized_kind,
     white_space_kind,
 )
-from tokpar.certificate.model.byte_file import vocabulary_in
-from tokpar.certificate.model.greedy_merging import Work
-from tokpar.certificate.model.normal_form import Normalize, normalizer_of
+from tokpar_model.byte_file import vocabulary_in
+from tokpar_model.greedy_merging import Work
+from tokpar_model.normal_form import Normalize, normalizer_of
 
 _KINDS: Mapping[object, Callable[[str], Kind]] = {
     "BertPreTokenizer": bert_kind,

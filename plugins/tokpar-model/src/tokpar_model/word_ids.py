@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from tokpar.arrays import IntArray, offsets_of, range_indices
 from tokpar.certificate.class_check import POINTS
 from tokpar.certificate.findings import Finding
-from tokpar.certificate.model.bert_characters import SINGLE, UNKNOWN, WORD, require_known
-from tokpar.certificate.model.greedy_merging import Work
-from tokpar.certificate.model.normal_form import normalize_text
-from tokpar.certificate.model.word_file import WordTokenizer
+from tokpar_model.bert_characters import SINGLE, UNKNOWN, WORD, require_known
+from tokpar_model.greedy_merging import Work
+from tokpar_model.normal_form import normalize_text
+from tokpar_model.word_file import WordTokenizer
 
 _BLOCK = 1 << 20
 """Characters that are divided together."""

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from tokpar.arrays import IntArray, offsets_of
 from tokpar.certificate.findings import Finding
-from tokpar.certificate.model.byte_file import ByteTokenizer
-from tokpar.certificate.model.byte_vocabulary import NO_TOKEN
-from tokpar.certificate.model.greedy_merging import Work
-from tokpar.certificate.model.laid_text import LaidText
+from tokpar_model.byte_file import ByteTokenizer
+from tokpar_model.byte_vocabulary import NO_TOKEN
+from tokpar_model.greedy_merging import Work
+from tokpar_model.laid_text import LaidText
 
 _BLOCK = 1 << 18
 Mask = NDArray[np.bool_]

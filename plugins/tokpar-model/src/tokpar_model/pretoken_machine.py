@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.certificate.check_context import RefusedError, require
-from tokpar.certificate.model.class_members import Partition, partition
 from tokpar.certificate.pattern_machine import State, plain, read_tree, step
 from tokpar.regexes.pattern_parser import PatternReader, RefusedProofError, require_kept
+from tokpar_model.class_members import Partition, partition
 
 HIT, DEAD, AGAIN = 1, 2, 4
 _BLOCK = 1 << 20

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IntArray
-from tokpar.certificate.model.greedy_merging import Work
-from tokpar.certificate.model.pretoken_machine import AGAIN, DEAD, HIT, PretokenMachine
+from tokpar_model.greedy_merging import Work
+from tokpar_model.pretoken_machine import AGAIN, DEAD, HIT, PretokenMachine
 
 Marks = NDArray[np.uint8]
 VISITED, ARRIVED = 1, 2

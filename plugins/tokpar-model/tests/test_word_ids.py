@@ -11,14 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, normalizers, pre_tokenizers
-
-from tests.conftest import needs_below_one
-from tests.support.model_worlds import BERT, Config, added, forged, proved, word_config
-from tests.support.paths import VOCAB
-from tokpar.adapters.hf_v0 import load
-from tokpar.certificate.frozen_tables import load_tables
-from tokpar.certificate.model import word_ids
-from tokpar.certificate.model.bert_characters import (
+from tokpar_model import model_findings, word_ids
+from tokpar_model.bert_characters import (
     SINGLE,
     SPACE,
     UNKNOWN,
@@ -26,7 +20,12 @@ from tokpar.certificate.model.bert_characters import (
     bert_kind,
     normalized_kind,
 )
-from tokpar.certificate.model.model_proof import model_findings
+
+from tests.conftest import needs_below_one
+from tests.support.model_worlds import BERT, Config, added, forged, proved, word_config
+from tests.support.paths import VOCAB
+from tokpar.adapters.hf_v0 import load
+from tokpar.certificate.frozen_tables import load_tables
 
 pytestmark = needs_below_one
 

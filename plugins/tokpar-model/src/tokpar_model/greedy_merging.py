@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tokpar.arrays import IntArray
 from tokpar.certificate.check_context import require
-from tokpar.certificate.model.byte_vocabulary import ByteVocabulary
+from tokpar_model.byte_vocabulary import ByteVocabulary
 
 Rule = Callable[[int, int], tuple[int, int] | None]
 """(priority, token) of the merge of two tokens, by number; None if they do not merge."""
