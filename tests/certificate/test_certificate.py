@@ -115,6 +115,7 @@ ONCE_WRONG: list[tuple[str, Callable[..., Small], Any, list[Added]]] = [
     ("A|B", regex_tokenizer, ROW([normalizers.Lowercase(), normalizers.Replace("a|b", "c")]), []),
     ("㎡12 3456", regex_tokenizer, normalizers.NFKC(), []),
     ("1\u0301234567", regex_tokenizer, normalizers.StripAccents(), []),
+    ("xa by", regex_tokenizer, normalizers.Lowercase(), [Added("A b", normalized=True)]),
     ("foo\u2e43bar", bert_tokenizer, CLEANING, []),
     ("foo\x0bbar\u061dbaz", bert_tokenizer, CLEANING, []),
     ("a <s>", dummy_tokenizer, None, [Added("<s>")]),

@@ -39,12 +39,12 @@ from tests.support.certified import (
 )
 from tests.support.seams import part
 from tokpar.arrays import IdArray, byte_starts, spaces_behind_text
-from tokpar.certificate import checker
 from tokpar.certificate.check_context import CheckContext, RefusedError
 from tokpar.certificate.checker import check, check_seams, seam_findings, surely_licensed
 from tokpar.certificate.fact_differences import AS_TOLD
 from tokpar.certificate.frozen_tables import load_tables
 from tokpar.certificate.id_proof import token_counts
+from tokpar.certificate.region_check import everywhere_findings
 from tokpar.certificate.rule_checker import RuleChecker
 from tokpar.cuts.finder import finder_for
 from tokpar.encoding import Encoding
@@ -374,7 +374,7 @@ def test_an_added_token_that_forbids_a_cut_in_or_beside_a_region_is_found(
             with_token = dataclasses.replace(facts, added_tokens=tokens)
             ground = CheckContext(DENSE, with_token, load_tables())
             ends = np.array(PLACES)
-            found = [*checker.everywhere_findings(region, ends, ends, ground)]
+            found = [*everywhere_findings(region, ends, ends, ground)]
             touched = any(
                 p <= stop and p + len(content) >= start
                 for p in range(first, len(DENSE))
