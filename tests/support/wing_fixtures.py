@@ -4,7 +4,6 @@ the fixtures of the conformance kit. For `from ... import *` in a conftest.py.""
 from __future__ import annotations
 
 from tests.conftest import (
-    classes_folder,
     compiled_calls,
     few_texts,
     kept_by_files_before,
@@ -15,7 +14,6 @@ from tests.conftest import (
 )
 
 __all__ = [
-    "classes_folder",
     "compiled_calls",
     "few_texts",
     "kept_by_files_before",
