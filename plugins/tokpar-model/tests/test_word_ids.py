@@ -24,7 +24,7 @@ from tokpar_model.bert_characters import (
 from tests.conftest import needs_below_one
 from tests.support.model_worlds import BERT, Config, added, forged, proved, word_config
 from tests.support.paths import VOCAB
-from tokpar.adapters.hf_v0 import load
+from tokpar.adapters.hf_version import load
 from tokpar.certificate.frozen_tables import load_tables
 
 pytestmark = needs_below_one
