@@ -180,6 +180,7 @@ BAD_CALLS: list[tuple[Any, dict[str, Any], str]] = [
     (None, {"untrusted": [], "text_target": "c"}, "of one text, or of a batch of texts"),
     ("ab", {"untrusted": [], "return_overflowing_tokens": True}, "no pairs, words, stride"),
     ("ab", {"untrusted": [], "split_special_tokens": True}, "no pairs, words, stride"),
+    ("ab", {"untrusted": [], "truncation": True, "max_length": 0}, "that leaves room for text"),
 ]
 
 

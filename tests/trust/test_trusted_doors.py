@@ -69,6 +69,21 @@ def test_a_run_goes_over_appends_and_not_over_untrusted_text() -> None:
     assert (len(session), session.revision) == (31, 5)
 
 
+def test_a_later_token_that_strips_spaces_uncovers_a_name_in_an_earlier_run() -> None:
+    """Behind "ab " no "b" is found; without the space "ab " is not there, and "b" is."""
+    tokenizer = small_chat()
+    tokenizer.add_tokens([AddedToken("ab ", normalized=True), AddedToken("b", normalized=True)])
+    tokenizer.add_tokens([AddedToken("<t>", normalized=False, lstrip=True)])
+    encoder, control = tokpar.Encoder(tokenizer), ["<t>", "b"]
+    session = encoder.trusted_session("ab ", control=control)
+    session.append(" ", trusted=False)
+    assert tokenizer.token_to_id("b") not in session.ids
+    session.append("<t>")
+    expected = encoder.encode(session.text, untrusted=session.untrusted, control=control)
+    assert tokenizer.token_to_id("b") in session.ids
+    assert session.ids.tolist() == expected.ids.tolist()
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
