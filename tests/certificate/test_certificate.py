@@ -24,6 +24,7 @@ from tests.support.certified import (
     bert_tokenizer,
     by_hand,
     candidates,
+    changed_ids,
     cl100k_case,
     dummy_case,
     dummy_tokenizer,
@@ -230,16 +231,6 @@ def test_a_token_count_off_by_one_is_found(make: Callable[[], tuple[Any, str, En
             if tells_edges(tokenizer):
                 assert check_seams(changed, text, tokenizer).findings
             assert not check(changed, text, tokenizer).ok
-
-
-def changed_ids(ids: IdArray) -> Iterator[IdArray]:
-    """One id changed, dropped, doubled, or swapped with its neighbour."""
-    for k in range(len(ids)):
-        yield np.concatenate((ids[:k], ids[k : k + 1] + 1, ids[k + 1 :])).astype(np.uint32)
-        yield np.delete(ids, k)
-        yield np.insert(ids, k, ids[k])
-        if k and ids[k] != ids[k - 1]:
-            yield np.concatenate((ids[: k - 1], ids[[k, k - 1]], ids[k + 1 :]))
 
 
 @pytest.mark.ids

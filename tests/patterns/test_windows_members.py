@@ -64,6 +64,22 @@ def test_symbols_tell_apart_what_classes_do(spans: list[tuple[int, int]]) -> Non
         assert {i for i in classes if int(found.symbol_of[p]) in found.sets[i]} == own
 
 
+def test_a_class_is_asked_once_in_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[str]] = []
+    ask = asking.__dict__["_EVERYWHERE"]["regex"]
+    monkeypatch.setitem(
+        asking.__dict__["_EVERYWHERE"], "regex", lambda each: asked.append(each) or ask(each)
+    )
+    monkeypatch.setattr(asking, "_answers", {})
+    monkeypatch.setattr(asking, "MOST_ANSWERS", 1)
+    first = members([r"\p{N}"], "regex")
+    for sources in ([r"\p{N}", r"\s", "a"], [r"\s"], ["[ab]"], [r"\p{N}"]):
+        found = members(sources, "regex")
+        assert found.keys() == {*sources}
+        assert found.get(r"\p{N}") in (None, *first.values())
+    assert asked == [[r"\p{N}"], [r"\s"], ["[ab]"], [r"\p{N}"]]  # as many as there is room for
+
+
 # ---------------------------------------------------------------------------------- on disk
 
 

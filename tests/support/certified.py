@@ -354,6 +354,16 @@ def ids_by_hand(tokenizer: Any, text: str, seams: Sequence[Seam]) -> tuple[IdArr
     return np.concatenate(parts).astype(np.uint32), joined
 
 
+def changed_ids(ids: IdArray) -> Iterator[IdArray]:
+    """One id changed, dropped, doubled, or swapped with its neighbour."""
+    for k in range(len(ids)):
+        yield np.concatenate((ids[:k], ids[k : k + 1] + 1, ids[k + 1 :])).astype(np.uint32)
+        yield np.delete(ids, k)
+        yield np.insert(ids, k, ids[k])
+        if k and ids[k] != ids[k - 1]:
+            yield np.concatenate((ids[: k - 1], ids[[k, k - 1]], ids[k + 1 :]))
+
+
 def encoding_of(ids: IdArray, seams: Sequence[Seam]) -> Encoding:
     return Encoding.of(ids, Seams.of(seams), Report(strategy="by hand"))
 
