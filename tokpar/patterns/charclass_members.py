@@ -44,7 +44,7 @@ def members(sources: Iterable[str], engine: str) -> dict[str, Ranges]:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         raise UnsupportedPatternError(f"{engine} refuses a class: {error}") from error
-    if len(_answers) > MOST_ANSWERS:
+    if len(_answers) + len(answers) > MOST_ANSWERS:
         _answers.clear()
     _answers.update({(engine, source): ranges for source, ranges in answers.items()})
     return known | answers | {s: ((ord(s[-1]),) * 2,) for s in wanted if is_plain(s)}
