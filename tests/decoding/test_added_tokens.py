@@ -130,3 +130,15 @@ def test_an_added_token_of_which_the_normalizer_leaves_nothing_ends_a_run_of_byt
     add(own, AddedToken("  ", normalized=True))
     assert own.decode([0, 1, 2, 3, 0]) in ("中\ufffd", "中  \ufffd")  # the latter before 0.23
     check_tokenizer(own, [], [0, 1, 2, 3, 0], False)
+
+
+def test_a_token_that_was_added_again_in_another_form_is_decoded_as_the_own_call_does() -> None:
+    """The engine keeps the form with the prefix, which the decoder strips off the first token."""
+    own = Tokenizer(models.WordLevel({"a": 0}, unk_token="a"))
+    own.normalizer, own.decoder = normalizers.Prepend("▁"), decoders.Metaspace()
+    add(own, AddedToken("<s>", special=True, normalized=False))
+    for normalized in (True, False):
+        add(own, AddedToken("NewWord", normalized=normalized))
+    for ids in ([1, 2], [2, 1], [2, 2]):
+        assert Encoder(own).decode(ids) == own.decode(ids, skip_special_tokens=False)
+        check_tokenizer(own, [], ids, False)

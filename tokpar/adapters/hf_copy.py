@@ -212,9 +212,11 @@ def _encode(tokenizer: Any, text: str) -> list[object]:
     return [(each.ids, each.word_ids) for each in (encoding, *encoding.overflowing)]
 
 
-def _kept_in_text(tokenizer: Any, added_tokens: Any) -> str:
-    """Returns the text of those added tokens that the decoder does not skip as special ones."""
-    return str(tokenizer.decode(sorted(added_tokens), skip_special_tokens=True))
+def _kept_in_text(tokenizer: Any, added_tokens: Any) -> list[str]:
+    """Returns the text of the added tokens, twice in a row, because decoders strip the first token
+    of a text: without special tokens, and with them."""
+    ids = 2 * sorted(added_tokens)
+    return [str(tokenizer.decode(ids, skip_special_tokens=skip)) for skip in (True, False)]
 
 
 def _is_random(model: Any) -> bool:
