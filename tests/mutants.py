@@ -56,7 +56,7 @@ ROOMS = {
     "pipeline": "pipeline.py encoder.py joining.py concatenation.py text_batches.py spans.py"
     " | pipeline methods/test_lossless.py methods/test_combining.py",
     "sessions": f"sessions/*.py cuts/stable_cuts.py | sessions cuts/test_stream_parts.py {DOORS}",
-    "streams": "streaming.py cuts/incremental_pretokenizer.py chunks/*.py"
+    "streams": "streaming.py chunks/*.py"
     f" | chunks cuts/test_stream_parts.py pipeline/test_stream.py {DOORS}",
     "offsets": "adapters/hf_offset*.py adapters/hf_[tp]*.py facts/wrong_offsets.py"
     " | adapters integrations",

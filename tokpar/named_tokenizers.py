@@ -89,14 +89,8 @@ def _tokenizer_in(directory: str) -> DirectoryTokenizer:
     why = why_without_transformers()
     if why is None:
         # transformers looks for names of models in the path
-        return directory_of_transformers(directory, _json_of)
+        return directory_of_transformers(directory)
     return directory_files.load(Path(directory), why)
-
-
-def _json_of(tokenizer: Any) -> str:
-    from tokpar.adapters.directory_json import json_of  # imports tokenizers
-
-    return json_of(tokenizer)
 
 
 @cache
@@ -205,7 +199,7 @@ def _find_on_hub(repository: str) -> DirectoryTokenizer:
             if not is_cached:
                 _LOGGER.warning("%s: downloading it from the Hugging Face Hub", repository)
             if why_without_transformers() is None:
-                return directory_of_transformers(repository, _json_of, local_files_only=is_cached)
+                return directory_of_transformers(repository, local_files_only=is_cached)
             return _of_files(repository, hub, is_cached)
     except ImportError:
         why = (

@@ -26,6 +26,7 @@ from tests.recipes.generate_classes import punctuation_of_one, ranges
 from tests.recipes.shipped import SPELLINGS
 from tests.support.file_formats import NAMES, sample, written
 from tests.support.paths import DEFAULT, ROOT, VOCAB
+from tests.support.stage_configs import MARKS, byte_bpe, config, metaspace, split, stage
 from tests.support.texts import surrogate_texts, texts
 from tokpar.adapters import hf_version
 from tokpar.cuts.finder import finder_for
@@ -38,7 +39,8 @@ if RELEASE < (1,):
 
 from tokenizers import Padding, Tokenizer, Truncation  # noqa: E402
 
-from tokpar.adapters.hf_v1 import load, rebuild  # noqa: E402
+from tokpar.adapters.hf_v1 import rebuild  # noqa: E402
+from tokpar.adapters.hf_version import load  # noqa: E402
 
 pytestmark = pytest.mark.ids
 PARTS = {name: VOCAB / f"{name}.json" for name in ("bert_part", "deepseek_part", "llama_style")}
@@ -142,16 +144,17 @@ def test_a_lone_surrogate_is_refused_as_by_its_own_call(text: str) -> None:
 
 # ------------------------------------------------------------------------- finishing
 
-TRUNCATIONS = [None] + [
-    (length, strategy, side)
-    for length, strategy, side in product(
-        (0, 1, 2, 3, 5, 400), ("longest_first", "only_first", "only_second"), ("left", "right")
-    )
-]
-PADDINGS = [None] + [
-    {"length": length, "direction": side, "pad_to_multiple_of": multiple, "pad_id": 9}
-    for length, side, multiple in product((None, 0, 7), ("left", "right"), (None, 0, 4))
-]
+STRATEGIES = st.sampled_from(["longest_first", "only_first", "only_second"])
+SIDES = st.sampled_from(["left", "right"])
+TRUNCATIONS = st.none() | st.tuples(st.sampled_from([0, 1, 2, 3, 5, 400]), STRATEGIES, SIDES)
+PADDINGS = st.none() | st.fixed_dictionaries(
+    {
+        "length": st.sampled_from([None, 0, 7]),
+        "direction": SIDES,
+        "pad_to_multiple_of": st.sampled_from([None, 0, 4]),
+        "pad_id": st.just(9),
+    }
+)
 
 
 def outcome(call: Any) -> object:
@@ -163,14 +166,14 @@ def outcome(call: Any) -> object:
 
 @given(
     st.sampled_from(["default", "bert_part", "llama_style"]),
-    st.sampled_from(TRUNCATIONS),
-    st.sampled_from(PADDINGS),
+    TRUNCATIONS,
+    PADDINGS,
     st.lists(st.sampled_from(["", "a", "the cat sat on the mat", "[SEP] 12 <s>"]), max_size=4),
     st.booleans(),
 )
 def test_it_is_finished_as_by_its_own_calls(
     name: str,
-    truncation: tuple[int, Any, Any] | None,
+    truncation: tuple[Any, ...] | None,
     padding: dict[str, Any] | None,
     rows: list[str],
     special: bool,
@@ -249,24 +252,21 @@ def test_tokens_that_tile_the_text_are_placed_by_their_lengths() -> None:
         assert np.array_equal(tokpar.encode(text, own("default")).spans, expected)
 
 
-@pytest.mark.parametrize("name", ["default", "deepseek_part"])
 @pytest.mark.parametrize(("short", "executor"), [(40, "threads"), (400, "native")])
-def test_a_batch_goes_through_threads_where_most_of_it_is_cut(
-    name: str, short: int, executor: str
-) -> None:
+def test_a_batch_goes_through_threads_where_most_of_it_is_cut(short: int, executor: str) -> None:
     """Its own batch call does not divide a text; of short ones it makes rows sooner."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    long = text * (1 + 200_000 // len(text))
+    long, tokenizer = text * (1 + 200_000 // len(text)), own("deepseek_part")
     rows = [*([text[:1000]] * (short // 2)), long, "", *([text[:1000]] * (short // 2))]
-    with tokpar.Encoder(tokpar.load(own(name), cache_bytes=0), workers=2) as encoder:
+    with tokpar.Encoder(tokpar.load(tokenizer, cache_bytes=0), workers=2) as encoder:
         batch = encoder.encode_batch(rows)
     assert batch.report.executor == executor
     assert batch[short // 2].report.chunks > 2
-    assert [encoding.ids.tolist() for encoding in batch] == [ids(own(name), row) for row in rows]
+    assert [encoding.ids.tolist() for encoding in batch] == [ids(tokenizer, row) for row in rows]
     memo = CachedExecutor(2)
-    memo.map(rows, tokpar.load(own(name)), False)
+    memo.map(rows, tokpar.load(tokenizer), False)
     assert memo.without_cache == executor
-    memo.map([long[:100_000]] * 4 + rows[:9], tokpar.load(own(name)), False)
+    memo.map([long[:100_000]] * 4 + rows[:9], tokpar.load(tokenizer), False)
     assert memo.without_cache == "threads"
 
 
@@ -302,11 +302,9 @@ def test_a_single_word_of_two_bytes_panics() -> None:
 
 @rc3
 def test_a_metaspace_stands_before_a_normalized_token() -> None:
-    mark = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
-    config = with_added(
-        FILES["llama_style"], "ab", "normalized", normalizer=None, pre_tokenizer=mark
-    )
-    assert load(of_config(config)).encode("ab").tolist() == [434, 528]
+    parts = {"normalizer": None, "pre_tokenizer": metaspace()}
+    file = with_added(FILES["llama_style"], "ab", "normalized", **parts)
+    assert load(of_config(file)).encode("ab").tolist() == [434, 528]
 
 
 @rc3
@@ -348,57 +346,37 @@ def test_every_stage_is_told_of_its_punctuation() -> None:
 
 
 CHARACTERS = "<>abxs \n▁é"
-MERGES = [["x", "<"], ["a", "b"], ["b", ">"], ["▁", "b"], ["b", "▁"], ["▁", "▁"], ["s", ">"]]
+MERGES = ["x<", "ab", "b>", "▁b", "b▁", "▁▁", "s>"]
 BEFORE: dict[str, Any] = {
     "nothing": None,
-    "Whitespace": {"type": "Whitespace"},
-    "Digits": {"type": "Digits", "individual_digits": False},
-    "Split": {
-        "type": "Split",
-        "pattern": {"String": " "},
-        "behavior": "MergedWithPrevious",
-        "invert": False,
-    },
+    "Whitespace": stage("Whitespace"),
+    "Digits": stage("Digits", individual_digits=False),
+    "Split": split(" ", "MergedWithPrevious"),
     **{
-        f"Metaspace {scheme} {split}": {
-            "type": "Metaspace",
-            "replacement": "▁",
-            "prepend_scheme": scheme,
-            "split": split,
-        }
-        for scheme, split in product(("always", "first", "never"), (True, False))
+        f"Metaspace {scheme} {splits}": metaspace(scheme, splits)
+        for scheme, splits in product(("always", "first", "never"), (True, False))
     },
 }
 NORMALIZERS: dict[str, Any] = {
     "nothing": None,
-    "NFC": {"type": "NFC"},
-    "Replace": {"type": "Replace", "pattern": {"String": " "}, "content": "▁"},
-    "Prepend": {"type": "Prepend", "prepend": "▁"},
+    "NFC": stage("NFC"),
+    "Replace": MARKS,
+    "Prepend": stage("Prepend", prepend="▁"),
 }
 CONTENTS = ("<s>", "x<", "<", "s>", "ab", "a b", " b", "b ", "\n", "\n\n", "\n\n\n", "é")
 
 
 def with_token(normalizer: str, before: str, tokens: tuple[tuple[str, bool], ...]) -> Any:
     """A BPE that may merge over the edges of these tokens (content, `normalized`)."""
-    vocab = {token: i for i, token in enumerate([*CHARACTERS, *map("".join, MERGES), "?"])}
+    own = byte_bpe(MERGES, CHARACTERS)
     flags = {"single_word": False, "lstrip": False, "rstrip": False, "special": False}
-    return of_config(
-        {
-            "version": "1.0",
-            "truncation": None,
-            "padding": None,
-            "added_tokens": [
-                {"id": len(vocab) + i, "content": content, "normalized": normalized, **flags}
-                for i, (content, normalized) in enumerate(tokens)
-                if content not in vocab
-            ],
-            "normalizer": NORMALIZERS[normalizer],
-            "pre_tokenizer": BEFORE[before],
-            "post_processor": None,
-            "decoder": None,
-            "model": {"type": "BPE", "unk_token": "?", "vocab": vocab, "merges": MERGES},
-        }
-    )
+    added = [
+        {"content": content, "normalized": normalized, **flags}
+        for content, normalized in tokens
+        if content not in own["vocab"]
+    ]
+    rows = [[each] if each else [] for each in (NORMALIZERS[normalizer], BEFORE[before])]
+    return of_config(config(own, *rows, added))
 
 
 @given(

@@ -9,15 +9,11 @@ import sys
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, models, normalizers, processors
 
 import tokpar
 from tests.support.hf_sources import fresh
 from tests.support.paths import DEFAULT
-from tests.support.tokenizers_drawn import build, hf_specs
-from tokpar.adapters.settings import is_panic
 
 pytestmark = pytest.mark.compiled_at_once
 
@@ -32,13 +28,10 @@ def default() -> Tokenizer:
     return Tokenizer.from_file(str(DEFAULT))
 
 
-def test_other_processes_give_the_same_fingerprint() -> None:
+def test_another_process_gives_the_same_fingerprint() -> None:
     code = f"import tokpar; print(tokpar.load({str(DEFAULT)!r}).fingerprint)"
-    for _ in range(2):
-        printed = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
-        ).stdout.strip()
-        assert printed == loaded(default()).fingerprint == loaded(DEFAULT).fingerprint
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == loaded(default()).fingerprint == loaded(DEFAULT).fingerprint
 
 
 def changes() -> dict[str, Any]:
@@ -85,20 +78,3 @@ def test_a_copy_with_an_engine_of_its_own_is_another_tokenizer(copied: Any) -> N
     again.add_tokens(["quick brown"])
     assert again(LONG)["input_ids"] == again._tokpar_original()(LONG)["input_ids"] != before
     assert own(LONG)["input_ids"] == before
-
-
-@given(data=st.data())
-def test_a_copy_of_a_drawn_tokenizer_gives_its_own_ids(data: st.DataObject) -> None:
-    own = build(data.draw(hf_specs()))
-    kept = tokpar.Encoder(own, strategy="cut", chunk_chars=5)
-    text = data.draw(st.text(max_size=60))
-    again = Tokenizer.from_str(own.to_str())
-    again.encode_special_tokens = own.encode_special_tokens
-    try:
-        expected = again.encode(text).ids
-    except BaseException as error:  # a drawn tokenizer may refuse a text, or panic on it
-        if not isinstance(error, Exception) and not is_panic(error):
-            raise
-        return
-    assert tokpar.encode(text, again, strategy="cut", chunk_chars=5).ids.tolist() == expected
-    assert kept.encode(text).ids.tolist() == own.encode(text).ids

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from tests.conftest import drawn
 from tokpar.adapters.hf_postprocess import postprocess_of
-from tokpar.adapters.hf_v0 import load
+from tokpar.adapters.hf_version import load
 from tokpar.errors import EngineError
 from tokpar.spans import postprocess_single
 from tokpar.types import Rows
@@ -54,6 +54,13 @@ POST_PROCESSORS = {
         special_tokens=[{"id": "X", "ids": [5, 6, 7], "tokens": ["f", "g", "h"]}],
     ),
     "sequence": lambda: processors.Sequence([processors.ByteLevel(), template("[C] $A")]),
+    "repeats": lambda: template("$A $A"),
+    "drops": lambda: template("[C]"),
+    "between": lambda: template("$A [S] $A"),
+    "in two parts": lambda: template("[C] $A [S] $A:1"),
+    "two insert": lambda: processors.Sequence(
+        [processors.BertProcessing(("[S]", SEP), ("[C]", CLS)), template("[C] $A")]
+    ),
 }
 
 truncations = st.none() | st.fixed_dictionaries(
@@ -80,21 +87,9 @@ def native_or_error(call: Any) -> object:
         return type(error), str(error)
 
 
-@settings(max_examples=drawn(600), deadline=None)
-@given(
-    post=st.sampled_from(sorted(POST_PROCESSORS)),
-    truncation=truncations,
-    padding=paddings,
-    add_special_tokens=st.booleans(),
-    texts=st.lists(st.text("abcdefgh", max_size=14), min_size=1, max_size=4),
-)
-def test_finish_equals_the_native_call_for_every_setting(
-    post: str,
-    truncation: dict[str, Any] | None,
-    padding: dict[str, Any] | None,
-    add_special_tokens: bool,
-    texts: list[str],
-) -> None:
+def made(
+    post: str, truncation: dict[str, Any] | None = None, padding: dict[str, Any] | None = None
+) -> Tokenizer:
     tokenizer = words()
     if POST_PROCESSORS[post]() is not None:
         tokenizer.post_processor = POST_PROCESSORS[post]()
@@ -102,26 +97,40 @@ def test_finish_equals_the_native_call_for_every_setting(
         tokenizer.enable_truncation(**truncation)
     if padding is not None:
         tokenizer.enable_padding(**padding)
-    adapter = load(tokenizer, add_special_tokens=add_special_tokens)
+    return tokenizer
+
+
+@settings(max_examples=drawn(600), deadline=None)
+@given(
+    post=st.sampled_from(sorted(POST_PROCESSORS)),
+    truncation=truncations,
+    padding=paddings,
+    special=st.booleans(),
+    texts=st.lists(st.text("abcdefgh", max_size=14), min_size=1, max_size=4),
+)
+@example("template", {"max_length": 1}, None, True, ["abc"])  # less than the special tokens
+@example("none", {"max_length": 2, "strategy": "only_second"}, None, True, ["ab", "abc"])
+@example("repeats", None, {"length": None, "pad_id": PAD}, True, ["abc", "a"])
+def test_finish_equals_the_native_call_for_every_setting(
+    post: str,
+    truncation: dict[str, Any] | None,
+    padding: dict[str, Any] | None,
+    special: bool,
+    texts: list[str],
+) -> None:
+    tokenizer = made(post, truncation, padding)
+    adapter = load(tokenizer, add_special_tokens=special)
     assert adapter is not None
     plain = [adapter.encode(text) for text in texts]
     for ids, text in zip(plain, texts, strict=True):
-        native = native_or_error(
-            lambda t=text: tokenizer.encode(t, add_special_tokens=add_special_tokens).ids
-        )
-        assert (
-            native_or_error(lambda i=ids, t=text: postprocess_single(adapter, i, t).tolist())
-            == native
-        )
+        native = native_or_error(lambda t=text: tokenizer.encode(t, add_special_tokens=special).ids)
+        final = native_or_error(lambda i=ids, t=text: postprocess_single(adapter, i, t).tolist())
+        assert final == native
         assert native_or_error(lambda t=text: adapter.encode_whole(t).tolist()) == native
     batch = native_or_error(
-        lambda: [
-            encoding.ids
-            for encoding in tokenizer.encode_batch(texts, add_special_tokens=add_special_tokens)
-        ]
+        lambda: [e.ids for e in tokenizer.encode_batch(texts, add_special_tokens=special)]
     )
-    got = native_or_error(lambda: finished(adapter, plain, texts))
-    assert got == batch
+    assert native_or_error(lambda: finished(adapter, plain, texts)) == batch
 
 
 @settings(max_examples=drawn(100), deadline=None)
@@ -129,13 +138,8 @@ def test_finish_equals_the_native_call_for_every_setting(
 def test_finish_never_looks_at_the_values_of_ids(
     truncation: dict[str, Any] | None, padding: dict[str, Any] | None, size: int, seed: int
 ) -> None:
-    tokenizer = words()
-    tokenizer.post_processor = template("[C] $A [S]")
-    if truncation is not None:
-        tokenizer.enable_truncation(**{**truncation, "strategy": "longest_first"})
-    if padding is not None:
-        tokenizer.enable_padding(**padding)
-    rule = postprocess_of(tokenizer, True)
+    cut = truncation and {**truncation, "strategy": "longest_first"}
+    rule = postprocess_of(made("template", cut, padding), True)
     places = np.arange(1000, 1000 + size, dtype=np.uint32)
     values = np.random.default_rng(seed).integers(0, 100, size).astype(np.uint32)
     moved = rule.rows(Rows.of([places]))[0]
@@ -143,32 +147,8 @@ def test_finish_never_looks_at_the_values_of_ids(
     assert rule.rows(Rows.of([values]))[0].tolist() == expected
 
 
-def test_a_max_length_below_the_number_of_special_tokens_leaves_the_text_whole() -> None:
-    tokenizer = words()
-    tokenizer.post_processor = template("[C] $A [S]")
-    tokenizer.enable_truncation(1)
-    adapter = load(tokenizer)
-    assert adapter is not None
-    assert postprocess_single(adapter, adapter.encode("abc"), "abc").tolist() == [CLS, 0, 1, 2, SEP]
-    assert tokenizer.encode("abc").ids == [CLS, 0, 1, 2, SEP]
-
-
-def test_only_second_raises_the_native_error_when_something_must_go() -> None:
-    tokenizer = words()
-    tokenizer.enable_truncation(2, strategy="only_second")
-    adapter = load(tokenizer)
-    assert adapter is not None
-    assert postprocess_single(adapter, adapter.encode("ab"), "ab").tolist() == [0, 1]
-    with pytest.raises(Exception, match="Second sequence not provided"):
-        postprocess_single(adapter, adapter.encode("abc"), "abc")
-    with pytest.raises(Exception, match="Second sequence not provided"):
-        finished(adapter, [adapter.encode("abc")], ["abc"])
-
-
 def test_a_stride_as_large_as_what_is_kept_panics_natively_and_is_an_engine_error_here() -> None:
-    tokenizer = words()
-    tokenizer.enable_truncation(3, stride=3)
-    adapter = load(tokenizer)
+    adapter = load(made("none", {"max_length": 3, "stride": 3}))
     assert adapter is not None
     assert postprocess_single(adapter, adapter.encode("abc"), "abc").tolist() == [0, 1, 2]
     with pytest.raises(EngineError, match="stride"):
@@ -177,30 +157,11 @@ def test_a_stride_as_large_as_what_is_kept_panics_natively_and_is_an_engine_erro
         finished(adapter, [adapter.encode("abcd")], ["abcd"])
 
 
-@pytest.mark.parametrize("single", ["$A $A", "[C]", "$A [S] $A", "[C] $A [S] $A:1"])
-def test_a_template_that_repeats_or_drops_the_text_is_unprovable(single: str) -> None:
-    tokenizer = words()
-    tokenizer.post_processor = template(single)
-    tokenizer.enable_padding(length=None, pad_id=PAD)
-    adapter = load(tokenizer)
+@pytest.mark.parametrize("post", ["repeats", "drops", "between", "in two parts", "two insert"])
+def test_what_does_more_than_insert_around_a_text_is_unprovable(post: str) -> None:
+    adapter = load(made(post))
     assert adapter is not None
-    assert "template" in str(adapter.facts.unprovable)
-    assert adapter.encode("abc").tolist() == [0, 1, 2]
-    texts = ["abc", "a"]
-    plain = [adapter.encode(text) for text in texts]
-    assert postprocess_single(adapter, plain[0], "abc").tolist() == tokenizer.encode("abc").ids
-    native = [encoding.ids for encoding in tokenizer.encode_batch(texts)]
-    assert finished(adapter, plain, texts) == native
-
-
-def test_two_inserting_post_processors_are_unprovable() -> None:
-    tokenizer = words()
-    bert = processors.BertProcessing(("[S]", SEP), ("[C]", CLS))
-    tokenizer.post_processor = processors.Sequence([bert, template("[C] $A")])
-    adapter = load(tokenizer)
-    assert adapter is not None
-    assert "only one may insert tokens" in str(adapter.facts.unprovable)
-    assert (
-        postprocess_single(adapter, adapter.encode("ab"), "ab").tolist()
-        == tokenizer.encode("ab").ids
-    )
+    said = "only one may insert tokens" if post == "two insert" else "template"
+    assert said in str(adapter.facts.unprovable)
+    with pytest.raises(LookupError, match="not those of the text"):
+        postprocess_single(adapter, np.arange(2, dtype=np.uint32), "a ")

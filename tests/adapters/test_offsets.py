@@ -40,35 +40,21 @@ from tokpar.facts.wrong_offsets import why_misplaced
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
 
-@given(st.data(), adapters())
+@given(st.data(), adapters(), st.sampled_from((None, None, "left", "right")), st.integers(1, 6))
 def test_offsets_are_the_engine_s_cold_and_warm(
-    data: st.DataObject, adapter: HuggingFaceTokenizer
-) -> None:
-    texts, special = drawn_texts(data, adapter.engine), data.draw(st.booleans())
-    ids_of(adapter, texts)
-    expected = engine_offsets(adapter.engine, texts, special)
-    with small_parts(data, adapter):
-        for _ in ("cold", "warm"):
-            assert our_offsets(adapter, texts, add_special_tokens=special) == expected
-    for text in texts:
-        alone = our_offsets(adapter, [text], add_special_tokens=special)
-        assert alone == engine_offsets(adapter.engine, [text], special)
-
-
-@given(st.data(), adapters(), st.sampled_from(("left", "right")), st.integers(1, 6))
-def test_offsets_are_the_engine_s_when_it_truncates(
-    data: st.DataObject, adapter: HuggingFaceTokenizer, side: str, limit: int
+    data: st.DataObject, adapter: HuggingFaceTokenizer, side: str | None, limit: int
 ) -> None:
     own, special = adapter.engine, data.draw(st.booleans())
-    texts = drawn_texts(data, own)
+    texts, how = drawn_texts(data, own), {"add_special_tokens": special}
     dropped = np.maximum(0, np.diff(ids_of(adapter, texts).offsets) - limit)
     none = np.zeros_like(dropped)
-    cut = (dropped, none) if side == "left" else (none, dropped)
+    cut = {"left": (dropped, none), "right": (none, dropped)}
     with small_parts(data, adapter):
-        found = our_offsets(adapter, texts, add_special_tokens=special, cut=cut)
-    inserted = own.num_special_tokens_to_add(False) if special else 0
-    own.enable_truncation(limit + inserted, direction=side)
-    assert found == engine_offsets(own, texts, special)
+        found = [our_offsets(adapter, texts, cut=cut.get(side), **how) for _ in ("cold", "warm")]
+    if side is not None:
+        inserted = own.num_special_tokens_to_add(False) if special else 0
+        own.enable_truncation(limit + inserted, direction=side)
+    assert found == [engine_offsets(own, texts, special)] * 2
 
 
 @given(st.data(), adapters())
@@ -147,16 +133,7 @@ CONDITIONS = {
 }
 
 
-@pytest.mark.parametrize(
-    "case",
-    [
-        "a cut inside a token",
-        "an absorbed space",
-        "a deletion at the beginning",
-        "a deletion behind a token",
-        "after trimming",
-    ],
-)
+@pytest.mark.parametrize("case", CONDITIONS)
 def test_theorem_53_needs_each_condition(case: str) -> None:
     """Offsets of both sides do not compose, and ours are those of the whole text all the same."""
     make, text, stop, start = CONDITIONS[case]
@@ -167,26 +144,25 @@ def test_theorem_53_needs_each_condition(case: str) -> None:
         assert_engine_offsets(own, text, 9 * text)
 
 
-def test_trimming_looks_at_what_truncation_leaves() -> None:
+@pytest.mark.parametrize(
+    ("in_front", "special", "whole", "rest"),
+    [
+        (False, True, [(0, 1), (2, 3), (4, 5)], [(1, 3), (4, 5)]),
+        (True, True, [(0, 1), (2, 3), (4, 5)], [(2, 3), (4, 5)]),
+        (True, False, [(0, 1), (2, 3), (4, 5)], [(1, 3), (4, 5)]),
+    ],
+)
+def test_trimming_spares_the_first_token_that_truncation_leaves_unless_one_was_put_in_front(
+    in_front: bool, special: bool, whole: Spans, rest: Spans
+) -> None:
     own, text = trimming(), "a b b"
+    if in_front:
+        bert = processors.BertProcessing(("</s>", 1), ("<s>", 2))
+        own.post_processor = processors.Sequence([bert, own.post_processor])
     adapter = tokpar.load(own)
     assert isinstance(adapter, HuggingFaceTokenizer)
     cut = np.array([1]), np.array([0])
-    assert our_offsets(adapter, [text]) == [(0, 1), (2, 3), (4, 5)]
-    assert our_offsets(adapter, [text], cut=cut) == [(1, 3), (4, 5)]
-    own.enable_truncation(2, direction="left")
-    assert engine_offsets(own, [text]) == [(1, 3), (4, 5)]
-
-
-def test_behind_a_token_that_a_stage_put_in_front_no_token_is_the_first() -> None:
-    own = trimming()
-    bert = processors.BertProcessing(("</s>", 1), ("<s>", 2))
-    own.post_processor = processors.Sequence([bert, own.post_processor])
-    adapter = tokpar.load(own)
-    assert isinstance(adapter, HuggingFaceTokenizer)
-    cut = np.array([1]), np.array([0])
-    assert our_offsets(adapter, ["a b b"], cut=cut) == [(2, 3), (4, 5)]
-    assert our_offsets(adapter, ["a b b"], cut=cut, add_special_tokens=False) == [(1, 3), (4, 5)]
-
-
-# ------------------------------------------------------------------------------ planted mistakes
+    assert our_offsets(adapter, [text], add_special_tokens=special) == whole
+    assert our_offsets(adapter, [text], cut=cut, add_special_tokens=special) == rest
+    own.enable_truncation(2 + (2 if in_front and special else 0), direction="left")
+    assert engine_offsets(own, [text], special) == rest

@@ -9,28 +9,15 @@ apart."""
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import sysconfig
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.benchmarks.texts import long_text, read_texts, standard_library
+
 LEVELS = ("ids", "model")
-
-
-def repeated(parts: list[str], size: int) -> str:
-    """The parts, one after the other and again, up to `size` code points."""
-    text = "\n\n".join(parts)
-    return (text * (size // max(1, len(text)) + 1))[:size]
-
-
-def texts_of(files: list[Path], size: int) -> dict[str, str]:
-    code = sorted(Path(sysconfig.get_path("stdlib")).glob("**/*.py"))
-    written = [path.read_text(encoding="utf-8", errors="ignore") for path in code[:900]]
-    rows = [json.loads(line)["text"] for path in files for line in path.open(encoding="utf-8")]
-    return {"english": repeated(rows, size), "code": repeated(written, size)}
 
 
 def least(call: Callable[[], Any], times: int) -> float:
@@ -53,7 +40,9 @@ def main() -> None:
     os.environ["RAYON_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"
     import tokpar
 
-    texts = texts_of(arguments.texts, arguments.megabytes * 10**6)
+    size = arguments.megabytes * 10**6
+    english = [text for path in arguments.texts for text in read_texts(path)]
+    texts = {"english": long_text(english, size), "code": long_text([standard_library()], size)}
     print("| tokenizer | text | own call, s | first check, s | ids | model |")
     print("|---|---|---|---|---|---|")
     for source in arguments.tokenizers:

@@ -27,15 +27,18 @@ Other engines may leave out the special tokens around a text; a "*" marks figure
 from __future__ import annotations
 
 import argparse
+import contextlib
 import csv
 import gc
 import os
+import platform
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -46,7 +49,6 @@ from tqdm import tqdm
 import tokpar
 from tests.benchmarks.engines_calls import ENGINES, Calls
 from tests.benchmarks.engines_texts import KINDS, Sources
-from tests.benchmarks.machine import provenance
 from tests.benchmarks.texts import read_texts, standard_library
 from tokpar.arrays import IdArray
 from tokpar.foreign_errors import raise_foreign
@@ -228,11 +230,24 @@ class Subject:
             yield f"{best[OURS][state] / max(others):.2f}" if others else "-"
 
 
+PACKAGES = (
+    *("fastokens", "gigatoken", "numpy", "pluggy", "regex", "snaptokens", "tiktoken", "tokenizers"),
+    *("tokie", "tokpar", "transformers", "tuetoken"),
+)
+
+
 def _about(cores: int) -> str:
-    about: Mapping[str, Any] = provenance(sys.argv)
-    packages = ", ".join(f"{name} {version}" for name, version in about["packages"].items())
+    """The processor, the cores that are used, and the versions of Python and of packages."""
+    processor = platform.processor()
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        named = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+        processor = next(iter(named), processor)
+    here = [name for name in PACKAGES if find_spec(name)]
+    packages = ", ".join(f"{name} {version(name)}" for name in here)
     count = "1 core" if cores == 1 else f"{cores} cores"
-    return f"\n{about['processor']}, {count}, {about['python']}; {packages}.\n"
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    return f"\n{processor}, {count}, {python}; {packages}.\n"
 
 
 def _append(file: Path, columns: Sequence[str], cores: int, cells: Sequence[str]) -> None:

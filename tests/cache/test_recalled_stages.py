@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tokenizers import Tokenizer, normalizers, pre_tokenizers
+from tokenizers import Tokenizer
 
 import tokpar
 from tests.conftest import needs_kernel
 from tests.support.cached_texts import DIVIDED, encoded
-from tests.support.stages_drawn import shaped
-from tests.support.stages_shaped import SHAPES, TABLE, unigram
+from tests.support.stage_configs import TABLE, config, metaspace, replace, unigram
+from tests.support.stages_drawn import tokenizer_of
+from tests.support.stages_shaped import SHAPES
 from tokpar.cache import compiled_build
 from tokpar.certificate.checker import seam_findings
 from tokpar.cuts.finder import finder_for
@@ -42,9 +43,7 @@ def licensed(tokenizer: Tokenizer, text: str, **witness: str) -> list[str]:
 
 
 GEMMA = Tokenizer.from_str(SHAPES["gemma"].to_str())  # which no other test has loaded
-QUOTED = shaped(
-    unigram(), [normalizers.Replace("'", "b"), TABLE], [pre_tokenizers.Metaspace("▁", "always")]
-)
+QUOTED = tokenizer_of(config(unigram(), [replace("'", "b"), TABLE], [metaspace()]))
 
 
 @pytest.mark.parametrize(

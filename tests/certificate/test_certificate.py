@@ -17,16 +17,14 @@ from tokenizers import normalizers
 
 import tokpar
 from tests.support.certified import (
-    ADDED,
-    ANY_BERT,
-    NORMALIZERS,
-    REGEX_FAMILIES,
+    KINDS,
     TEXTS,
     Small,
     bert_normalizer,
     bert_tokenizer,
     by_hand,
     candidates,
+    changed_ids,
     cl100k_case,
     dummy_case,
     dummy_tokenizer,
@@ -99,17 +97,6 @@ def assert_true_to_engine(tokenizer: Small, text: str) -> int:
 PLAIN_TEXTS = st.lists(
     st.sampled_from([*"aabbABsl   '..,11\n\t中é\u0301"]), min_size=2, max_size=20
 ).map("".join)
-FAMILIES = st.sampled_from(REGEX_FAMILIES)
-KINDS: dict[str, st.SearchStrategy[Small]] = {
-    "regex": st.builds(regex_tokenizer, FAMILIES, st.none(), ADDED),
-    "regex behind normalizers": st.builds(regex_tokenizer, FAMILIES, NORMALIZERS, ADDED),
-    "prefix space": st.builds(regex_tokenizer, st.just("gpt2"), NORMALIZERS, ADDED, st.just(True)),
-    "bert": st.builds(bert_tokenizer, ANY_BERT | NORMALIZERS, ADDED),
-    "metaspace": st.builds(
-        metaspace_tokenizer, NORMALIZERS, ADDED, st.sampled_from(["always", "first", "never"])
-    ),
-    "dummy": st.builds(dummy_tokenizer, ADDED),
-}
 
 
 @pytest.mark.ids
@@ -129,6 +116,7 @@ ONCE_WRONG: list[tuple[str, Callable[..., Small], Any, list[Added]]] = [
     ("A|B", regex_tokenizer, ROW([normalizers.Lowercase(), normalizers.Replace("a|b", "c")]), []),
     ("㎡12 3456", regex_tokenizer, normalizers.NFKC(), []),
     ("1\u0301234567", regex_tokenizer, normalizers.StripAccents(), []),
+    ("xa by", regex_tokenizer, normalizers.Lowercase(), [Added("A b", normalized=True)]),
     ("foo\u2e43bar", bert_tokenizer, CLEANING, []),
     ("foo\x0bbar\u061dbaz", bert_tokenizer, CLEANING, []),
     ("a <s>", dummy_tokenizer, None, [Added("<s>")]),
@@ -184,9 +172,7 @@ def metaspace_case() -> tuple[Small, str, Encoding]:
 
 
 CASES = [cl100k_case, bracketed_case, bert_case, metaspace_case, dummy_case]
-TILING = [cl100k_case, bracketed_case]
 case = pytest.mark.parametrize("make", CASES)
-tiling = pytest.mark.parametrize("make", TILING)
 
 
 @pytest.mark.ids
@@ -247,16 +233,6 @@ def test_a_token_count_off_by_one_is_found(make: Callable[[], tuple[Any, str, En
             assert not check(changed, text, tokenizer).ok
 
 
-def changed_ids(ids: IdArray) -> Iterator[IdArray]:
-    """One id changed, dropped, doubled, or swapped with its neighbour."""
-    for k in range(len(ids)):
-        yield np.concatenate((ids[:k], ids[k : k + 1] + 1, ids[k + 1 :])).astype(np.uint32)
-        yield np.delete(ids, k)
-        yield np.insert(ids, k, ids[k])
-        if k and ids[k] != ids[k - 1]:
-            yield np.concatenate((ids[: k - 1], ids[[k, k - 1]], ids[k + 1 :]))
-
-
 @pytest.mark.ids
 @case
 def test_a_changed_id_is_found_at_level_ids(make: Callable[[], tuple[Any, str, Encoding]]) -> None:
@@ -264,17 +240,6 @@ def test_a_changed_id_is_found_at_level_ids(make: Callable[[], tuple[Any, str, E
     for ids in changed_ids(encoding.ids):
         report = check(encoding_of(ids, encoding.seams), text, tokenizer)
         assert "serial" in {finding.kind for finding in report.findings}
-
-
-@tiling
-def test_a_text_changed_by_one_character_is_found(
-    make: Callable[[], tuple[Any, str, Encoding]],
-) -> None:
-    tokenizer, text, encoding = make()
-    for p, char in enumerate(text):
-        other = "x" if char != "x" else "y"
-        for changed in (text[:p] + other + text[p + 1 :], text[:p] + text[p + 1 :]):
-            assert not check(encoding, changed, tokenizer).ok
 
 
 def test_seams_must_rise_and_lie_inside_the_text() -> None:
@@ -370,19 +335,12 @@ WRONG_UNDER_THE_RULE_OF_THUMB = [
 
 
 @pytest.mark.parametrize(("text", "place", "normalizer"), WRONG_UNDER_THE_RULE_OF_THUMB)
-def test_a_space_after_a_non_space_is_refused_where_a_normalizer_makes_it_unsafe(
-    text: str, place: int, normalizer: Any
-) -> None:
-    tokenizer = regex_tokenizer("cl100k", normalizer)
-    assert place in refusals(tokenizer, text)
-
-
-@pytest.mark.parametrize(("text", "place", "normalizer"), WRONG_UNDER_THE_RULE_OF_THUMB)
 def test_a_space_after_a_non_space_really_breaks_beside_these_normalizers(
     text: str, place: int, normalizer: Any
 ) -> None:
     """Theorem 20 with 6.2: S[p] = ' ' after a non-space is not enough where L shrinks."""
     tokenizer = regex_tokenizer("cl100k", normalizer)
+    assert place in refusals(tokenizer, text)
     halves = [*tokenizer.encode(text[:place]).tolist(), *tokenizer.encode(text[place:]).tolist()]
     assert halves != tokenizer.encode(text).tolist()
 

@@ -19,8 +19,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 import tokpar
 from tests.conftest import cases
 from tests.support.certified import (
-    ADDED,
-    NORMALIZERS,
+    KINDS,
     REGEX_FAMILIES,
     TEXTS,
     Small,
@@ -35,18 +34,17 @@ from tests.support.certified import (
     encoding_of,
     kinds,
     metaspace_tokenizer,
-    pair,
     regex_tokenizer,
     witness,
 )
 from tests.support.seams import part
 from tokpar.arrays import IdArray, byte_starts, spaces_behind_text
-from tokpar.certificate import checker
 from tokpar.certificate.check_context import CheckContext, RefusedError
 from tokpar.certificate.checker import check, check_seams, seam_findings, surely_licensed
 from tokpar.certificate.fact_differences import AS_TOLD
 from tokpar.certificate.frozen_tables import load_tables
 from tokpar.certificate.id_proof import token_counts
+from tokpar.certificate.region_check import everywhere_findings
 from tokpar.certificate.rule_checker import RuleChecker
 from tokpar.cuts.finder import finder_for
 from tokpar.encoding import Encoding
@@ -79,59 +77,32 @@ def changed_licences(seam: Seam) -> Iterator[Seam]:
         yield dataclasses.replace(seam, witness=(*pairs, *seam.witness[k + 1 :]))
 
 
-def claimed(text: str, facts: Facts) -> tuple[Columns, list[bool]]:
-    """All candidates and changed ones, and which of them look at two characters."""
-    return claimed_of(text, facts.engine, facts.scheme, facts.patterns)
-
-
-@functools.lru_cache(maxsize=100)
-def claimed_of(
-    text: str, engine: str, scheme: Any, patterns: tuple[str, ...]
-) -> tuple[Columns, list[bool]]:
-    """The same, of all that candidates depend on."""
-    facts = Facts(engine, "", scheme, patterns)
+def compared(text: str, facts: Facts) -> tuple[Columns, list[bool]]:
+    """All candidates and changed ones, and which of them columns license. The judge licenses those,
+    too; what columns leave to the judge is not asked for."""
     seams = [each for seam in candidates(text, facts) for each in changed_licences(seam)]
-    return Columns.of(seams), [of_two(seam) for seam in seams]
-
-
-def compared(text: str, facts: Facts) -> list[bool]:
-    """The judge licenses all that columns license; what they leave to the judge is not
-    asked for."""
-    columns, _ = claimed(text, facts)
-    placed = np.ones(len(columns), dtype=np.bool_)
+    columns, placed = Columns.of(seams), np.ones(len(seams), dtype=np.bool_)
     ground = CheckContext(text, facts, load_tables())
     sure = surely_licensed(columns, placed, ground, RuleChecker(ground))
     judge = RuleChecker(CheckContext(text, facts, load_tables()))
     for k in np.flatnonzero(sure).tolist():
         assert licenses(judge, columns.seam(k), text), (columns.seam(k), text)
-    return sure.tolist()
+    return columns, sure.tolist()
 
 
 SPECIALS = [Added("a b"), Added("x", rstrip=True), Added(" b", single_word=True), Added("1.")]
-TOKENS = {"none": [], "specials": SPECIALS, "digit": [Added("3")]}
 DIGITS = "12345678 1234,56 \u0661\u0662\u0663\u0664 a123456.789\nb1234567"
 EVERY = (
     "Hello wo\x1c rld,  it is\n 12345678\r\n x\u3000 é中 \u2028 y's 中文 1234.5 \x85 z\xa0 ¼ ab▁c"
 )
 
 
-@given(TEXTS, st.sampled_from(REGEX_FAMILIES), NORMALIZERS, ADDED, st.booleans())
+@pytest.mark.parametrize("kind", [*KINDS][1:])
+@given(data=st.data(), text=TEXTS)
 def test_columns_never_license_what_the_judge_refuses(
-    text: str, family: str, normalizer: Any, tokens: list[Added], prefix: bool
+    kind: str, data: st.DataObject, text: str
 ) -> None:
-    if prefix:
-        facts = regex_tokenizer("gpt2", normalizer, tokens, prefix_space=True).facts
-    else:
-        facts = regex_tokenizer(family, normalizer, tokens).facts
-    compared(text, facts)
-
-
-@given(TEXTS, NORMALIZERS, ADDED)
-def test_columns_never_license_what_the_judge_refuses_for_bert_and_metaspace(
-    text: str, normalizer: Any, tokens: list[Added]
-) -> None:
-    compared(text, bert_tokenizer(normalizer, tokens).facts)
-    compared(text, metaspace_tokenizer(normalizer, tokens, "always").facts)
+    compared(text, data.draw(KINDS[kind]).facts)
 
 
 FACTS: dict[str, Callable[[], Facts]] = {
@@ -147,51 +118,19 @@ FACTS: dict[str, Callable[[], Facts]] = {
 
 @pytest.mark.each_value
 @pytest.mark.parametrize("name", [*FACTS])
-@pytest.mark.parametrize("tokens", ["none", "specials"])
-def test_columns_and_judge_agree_on_every_pair_of_characters(name: str, tokens: str) -> None:
-    """Without a normalizer columns and the judge agree."""
-    facts = facts_named(name, tokens)
+@pytest.mark.parametrize("tokens", [[], SPECIALS], ids=["none", "specials"])
+def test_columns_and_judge_agree_on_every_pair_of_characters(
+    name: str, tokens: list[Added]
+) -> None:
+    """Without a normalizer columns and the judge agree on rules that look at two characters."""
+    facts = dataclasses.replace(FACTS[name](), added_tokens=added_of(tokens))
     for text in (EVERY, DIGITS, "x  a b 1.\n" + EVERY):
-        sure = compared(text, facts)
+        columns, sure = compared(text, facts)
         if not facts.normalizers and name != "bert":
-            columns, narrow = claimed(text, facts)
             judge = RuleChecker(CheckContext(text, facts, load_tables()))
-            rows = enumerate(narrow)
-            assert sure == [two and licenses(judge, columns.seam(k), text) for k, two in rows]
-        assert any(sure) or tokens != "none"
-
-
-def of_two(seam: Seam) -> bool:
-    """Its rule looks at two characters."""
-    return seam.rule == "PAIR"
-
-
-@functools.cache
-def facts_named(name: str, tokens: str) -> Facts:
-    return dataclasses.replace(FACTS[name](), added_tokens=added_of(TOKENS[tokens]))
-
-
-def test_many_seams_of_a_certificate_are_judged_in_columns_and_one_wrong_is_found() -> None:
-    tokenizer, text = cl100k(), "word word, 123456 more\n" * 200
-    encoding = tokpar_like(tokenizer, text)
-    seams = list(encoding.seams)
-    assert check(encoding, text, tokenizer).ok
-    for k in (0, 77, len(seams) - 1):
-        wrong = [*seams[:k], dataclasses.replace(seams[k], position=seams[k].position + 1)]
-        found = check(encoding_of(encoding.ids, [*wrong, *seams[k + 1 :]]), text, tokenizer)
-        assert k in {finding.seam for finding in found.findings}
-
-
-def tokpar_like(tokenizer: Tik, text: str) -> Encoding:
-    """The serial ids, with a seam at every space and before every comma."""
-    family = "cl100k_tiktoken"
-    seams = [
-        Seam(p, "PAIR", "20", witness(family, "non-space", "space"))
-        for p in spaces_behind_text(text, 0, len(text)).tolist()
-    ]
-    runs = [p for p in range(len(text)) if text.startswith("123456", p)]
-    seams += [pair(p - 2, family) for p in runs]
-    return counted(tokenizer, text, sorted(seams, key=lambda seam: seam.position))
+            seams = [columns.seam(k) for k in range(len(columns))]
+            assert sure == [s.rule == "PAIR" and licenses(judge, s, text) for s in seams]
+        assert any(sure) or tokens
 
 
 def counted(tokenizer: Any, text: str, seams: Sequence[Seam]) -> Encoding:
@@ -335,35 +274,24 @@ def test_regions_are_refused_for_other_facts(change: dict[str, Any], kind: str) 
     assert {f.kind for f in seam_findings(alone, text, facts)} == {kind}
 
 
-STAGES = {
-    "Strip": normalizers.Strip(),
-    "Replace": normalizers.Replace("a", " "),
-    "BertNormalizer": bert_normalizer(True, True, None, True),
-    "StripAccents": normalizers.StripAccents(),
+REFUSED: dict[str, tuple[Any, list[Added], str, set[str]]] = {
+    "Strip": (normalizers.Strip(), [], "ab cd", {"normalizer"}),
+    "Replace": (normalizers.Replace("a", " "), [], "ab cd", {"normalizer"}),
+    "BertNormalizer": (bert_normalizer(True, True, None, True), [], "ab cd", {"normalizer"}),
+    "StripAccents": (normalizers.StripAccents(), [], "ab cd", {"normalizer"}),
+    "NFC": (normalizers.NFC(), [], "ab cd", set()),
+    "tokens": (normalizers.NFC(), [Added("x", normalized=True)], "ab cd", {"added token"}),
+    "a surrogate": (None, [], "ab cd \ud800", {"surrogate"}),
 }
 
 
-@pytest.mark.parametrize("name", [*STAGES])
-def test_regions_are_refused_beside_a_normalizer_that_changes_spaces(name: str) -> None:
-    facts = regex_tokenizer("cl100k", STAGES[name]).facts
+@pytest.mark.parametrize("name", REFUSED)
+def test_regions_are_refused_where_the_text_is_not_what_the_pattern_gets(name: str) -> None:
+    normalizer, tokens, text, found = REFUSED[name]
+    facts = regex_tokenizer("cl100k", normalizer, tokens).facts
     licence = Seam(0, "PAIR", "20", witness("cl100k", "non-space", "space"))
-    alone = Seams(Columns(), Everywhere(licence, np.array([(0, 5)])))
-    assert {f.kind for f in seam_findings(alone, "ab cd", facts)} == {"normalizer"}
-    plain = regex_tokenizer("cl100k", normalizers.NFC()).facts
-    assert not [*seam_findings(alone, "ab cd", plain)]
-
-
-def test_regions_are_refused_where_added_tokens_are_searched_in_the_normalized_text() -> None:
-    facts = regex_tokenizer("cl100k", normalizers.NFC(), [Added("x", normalized=True)]).facts
-    licence = Seam(0, "PAIR", "20", witness("cl100k", "non-space", "space"))
-    alone = Seams(Columns(), Everywhere(licence, np.array([(0, 5)])))
-    assert {f.kind for f in seam_findings(alone, "ab cd", facts)} == {"added token"}
-
-
-def test_a_text_with_a_surrogate_has_no_regions() -> None:
-    text = "ab cd \ud800"
-    alone = Seams(Columns(), Everywhere(UNIVERSAL, np.array([(0, len(text))])))
-    assert {f.kind for f in seam_findings(alone, text, cl100k().facts)} == {"surrogate"}
+    alone = Seams(Columns(), Everywhere(licence, np.array([(0, len(text))])))
+    assert {finding.kind for finding in seam_findings(alone, text, facts)} == found
 
 
 @pytest.mark.parametrize("scheme", ["bert", "metaspace"])
@@ -446,7 +374,7 @@ def test_an_added_token_that_forbids_a_cut_in_or_beside_a_region_is_found(
             with_token = dataclasses.replace(facts, added_tokens=tokens)
             ground = CheckContext(DENSE, with_token, load_tables())
             ends = np.array(PLACES)
-            found = [*checker.everywhere_findings(region, ends, ends, ground)]
+            found = [*everywhere_findings(region, ends, ends, ground)]
             touched = any(
                 p <= stop and p + len(content) >= start
                 for p in range(first, len(DENSE))
@@ -458,21 +386,17 @@ def test_an_added_token_that_forbids_a_cut_in_or_beside_a_region_is_found(
             assert not [*seam_findings(seams, DENSE, with_token)], content
 
 
-@given(TEXTS, st.sampled_from(REGEX_FAMILIES), NORMALIZERS, ADDED, st.data())
+@pytest.mark.parametrize("kind", ["regex behind normalizers", "bert", "metaspace"])
+@given(data=st.data(), text=TEXTS)
 def test_every_place_of_a_region_that_is_licensed_is_licensed_alone(
-    text: str, family: str, normalizer: Any, tokens: list[Added], data: st.DataObject
+    kind: str, data: st.DataObject, text: str
 ) -> None:
-    which = data.draw(st.sampled_from(["regex", "bert", "metaspace"]))
-    if which == "regex":
-        facts = regex_tokenizer(family, normalizer, tokens).facts
-        licence = Seam(0, "PAIR", "20", witness(family, "non-space", "space"))
-    else:
-        made = (
-            bert_tokenizer(normalizer, tokens)
-            if which == "bert"
-            else metaspace_tokenizer(normalizer, tokens, "always")
-        )
-        facts, licence = made.facts, Seam(0, "PAIR", "4.8", witness(which, "any", "space"))
+    facts = data.draw(KINDS[kind]).facts
+    licence = Seam(0, "PAIR", "4.8", witness(kind, "any", "space"))
+    if kind.startswith("regex"):
+        shipped = load_tables().pattern_of(facts.engine, facts.patterns)
+        assert shipped is not None
+        licence = Seam(0, "PAIR", "20", witness(shipped.name, "non-space", "space"))
     planned = Columns.of(
         dataclasses.replace(licence, position=p)
         for p in range(1, len(text))
@@ -501,16 +425,6 @@ def test_counts_before_planned_seams_are_looked_at() -> None:
             tokens[k] += step
             seams = Seams(dataclasses.replace(planned, tokens=tokens), encoding.seams.everywhere)
             assert "token" in kinds(check(with_seams(encoding, seams), text, tokenizer))
-
-
-def test_any_id_that_is_replaced_inside_a_region_is_found() -> None:
-    tokenizer, text, encoding = dense_case()
-    known, numbers = encoding.ids.tolist(), range(len(encoding.ids))
-    for k in cases(numbers, numbers[::4]):
-        for other in cases({*known, 0, 99}, {known[k - 1], known[k - 7]}):
-            if other != known[k]:
-                ids = np.array([*known[:k], other, *known[k + 1 :]], dtype=np.uint32)
-                assert not check(with_seams(encoding, encoding.seams, ids), text, tokenizer).ok
 
 
 def test_dense_ids_that_cross_a_space_are_found_by_the_check() -> None:

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.attacks import unzipped, zipped
 from tests.support.certified import cl100k_case
 from tokpar.certificate.certificate_file import StoredCertificate, from_bytes, to_bytes
 from tokpar.certificate.checker import check
@@ -84,18 +85,12 @@ def test_any_regions_are_read_back(
 
 def opened(data: bytes) -> tuple[Header, dict[str, bytes]]:
     """Header and other members, by the description of the format alone."""
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
+    members = unzipped(data)
     return json.loads(members.pop("header.json")), members
 
 
 def closed(header: Header, members: Mapping[str, bytes]) -> bytes:
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr("header.json", json.dumps(header))
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return file.getvalue()
+    return zipped({"header.json": json.dumps(header).encode(), **members})
 
 
 def good() -> bytes:
@@ -216,24 +211,16 @@ def test_a_changed_byte_is_refused_or_found_or_read_otherwise_but_raises_nothing
     check(stored, text, tokenizer)
 
 
-def zipped(**members: bytes) -> bytes:
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        for name, content in members.items():
-            archive.writestr(name.replace("_", "."), content)
-    return file.getvalue()
-
-
 @pytest.mark.parametrize(
     ("data", "said"),
     [
         (b"", "a whole zip file"),
         (b"\x80\x04K\x01.", "a whole zip file"),
         (b"PK\x05\x06" + b"\xff" * 18, "a whole zip file"),
-        (zipped(), "header.json: missing"),
-        (zipped(header_json=b"[]"), "expected an object"),
-        (zipped(header_json=b"\xff{"), "expected JSON"),
-        (zipped(header_json=b"[" * 200_000), "expected JSON"),
+        (zipped({}), "header.json: missing"),
+        (zipped({"header.json": b"[]"}), "expected an object"),
+        (zipped({"header.json": b"\xff{"}), "expected JSON"),
+        (zipped({"header.json": b"[" * 200_000}), "expected JSON"),
     ],
 )
 def test_what_is_no_certificate_is_refused(data: bytes, said: str) -> None:

@@ -14,13 +14,13 @@ from tests.support.file_formats import NAMES, sample, written
 from tests.support.paths import DEFAULT, VOCAB
 from tokpar.adapters import hf_version
 from tokpar.certificate.fact_differences import checked_facts
+from tokpar.certificate.origin_reader import read_origin
+from tokpar.certificate.own_facts import facts_of_form
 
 if hf_version.installed_release() < (1,):
     pytest.skip("needs tokenizers 1.x", allow_module_level=True)
 
 from tokenizers import Tokenizer, Truncation
-
-from tokpar.adapters import hf_v1
 
 PARTS = ("bert_part", "deepseek_part", "llama_style", "metaspace_unigram")
 FILES = [DEFAULT, *(VOCAB / f"{name}.json" for name in PARTS)]
@@ -83,21 +83,8 @@ def with_added(tmp_path: Path, **flags: bool) -> Path:
 def test_added_tokens_with_flags_are_read_alike(flag: str | None, tmp_path: Path) -> None:
     path = with_added(tmp_path, **({flag: True} if flag else {}))
     assert findings_of(path) == []
-    encoding = tokpar.encode(TEXT, tokpar.load(path), strategy="cut", chunk_chars=16)
-    assert tokpar.check(encoding, TEXT, tokpar.load(path)).findings == ()
-
-
-def test_an_added_token_that_the_planner_lost_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    true = hf_v1.config_of
-    monkeypatch.setattr(hf_v1, "config_of", lambda own: {**true(own), "added_tokens": []})
-    assert any(found.startswith("added_tokens") for found in findings_of(with_added(tmp_path)))
-
-
-def test_a_flag_that_the_planner_believes_in_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(hf_v1, "_added_reason", lambda facts: None)
-    found = findings_of(with_added(tmp_path, single_word=True))
-    assert any(each.startswith("unprovable") for each in found)
+    adapter: Any = tokpar.load(path)
+    encoding = tokpar.encode(TEXT, adapter, strategy="cut", chunk_chars=16)
+    assert tokpar.check(encoding, TEXT, adapter).findings == ()
+    refused = facts_of_form(read_origin(adapter.origin)).unprovable
+    assert (refused is None) == (flag in ("normalized", None))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
 import random
-import zipfile
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,7 +18,7 @@ from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizer
 
 import tokpar
 from tests.conftest import drawn
-from tests.support.attacks import attack_trust
+from tests.support.attacks import attack_trust, unzipped, zipped
 from tests.support.named_engine import NamedEngine, chat_text, chat_tokenizer, drawn_spans
 from tokpar.adapters import hf_trust
 from tokpar.certificate.canonical_form import form_of_json
@@ -216,15 +214,9 @@ def test_control_tokens_are_those_that_the_caller_expects() -> None:
 
 
 def header_as(data: bytes, **fields: object) -> bytes:
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
+    members = unzipped(data)
     header = json.loads(members["header.json"]) | fields
-    members["header.json"] = json.dumps(header).encode()
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return file.getvalue()
+    return zipped(members | {"header.json": json.dumps(header).encode()})
 
 
 @pytest.mark.parametrize(

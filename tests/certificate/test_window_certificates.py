@@ -17,7 +17,7 @@ from tokenizers import normalizers
 
 from tests.conftest import drawn
 from tests.support.adversarial_texts import AdversarialTexts
-from tests.support.patterns_of_users import ADDED, ATOMS, IN_TWOS, by_hugging_face, by_regex
+from tests.support.patterns_of_users import ADDED, ATOMS, by_hugging_face, by_regex
 from tokpar.certificate.checker import seam_findings
 from tokpar.certificate.pair_rule import NON_SPACE
 from tokpar.cuts.finder import finder_for
@@ -26,13 +26,14 @@ from tokpar.loading import load
 from tokpar.patterns.shipped_patterns import CL100K
 from tokpar.types import Seam, Theorem
 
+WORDS_IN_TWOS = r" ?\p{L}+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s"
 TEXT = "ab 12345 cd\n1234567890123 x\n\n yy z's  zz 1"
 
 
 @cache
 def honest() -> Any:
     """An adapter with a decided pattern."""
-    adapter = load(by_regex((IN_TWOS,)))
+    adapter = load(by_regex((WORDS_IN_TWOS,)))
     assert finder_for(facts_of(adapter)).pairs is not None
     return adapter
 

@@ -13,7 +13,7 @@ import pytest
 from tokenizers import Tokenizer
 
 import tokpar
-from tests.support.cli_runs import run
+from tests.support.cli_runs import ids_of, printed, run
 from tests.support.paths import VOCAB
 from tokpar.cli import files
 from tokpar.text_files import BLOCK_BYTES
@@ -21,10 +21,6 @@ from tokpar.text_files import BLOCK_BYTES
 BERT = VOCAB / "bert_part.json"
 ROWS = ["one two", "naïve 中文", ""]
 TEXT = "The quick brown fox, 12345678 times.\r\nNaïve 中文 too. " * 400
-
-
-def ids_of(text: str) -> list[int]:
-    return tokpar.encode(text).ids.tolist()
 
 
 def written(path: Path, text: str) -> Path:
@@ -54,8 +50,7 @@ def test_files_behind_a_bad_one_are_encoded_and_the_bad_ones_named_at_the_end(
 ) -> None:
     outcome = run("encode", *inputs, "--quiet")
     assert outcome.code == 1
-    lines = [[int(word) for word in line.split()] for line in outcome.out.splitlines()]
-    assert lines == [ids_of(text) for text in (TEXT, *ROWS, "once more")]
+    assert printed(outcome.out) == [ids_of(text) for text in (TEXT, *ROWS, "once more")]
     errors = outcome.err.splitlines()
     assert errors[0].startswith(f"tokpar: error: {inputs[1]}: expected UTF-8 text, byte 5 is 0xff")
     assert errors[1] == f"tokpar: error: {inputs[2]}: No such file or directory"
@@ -80,7 +75,7 @@ def test_rows_have_the_ids_they_have_alone_also_where_the_tokenizer_pads(tmp_pat
     outcome = run("encode", rows, "--tokenizer", tmp_path / "tokenizer.json", "--quiet")
     tokenizer = tokpar.load(tmp_path / "tokenizer.json")
     expected = [tokpar.encode(text, tokenizer).ids.tolist() for text in ROWS]
-    assert [[int(word) for word in line.split()] for line in outcome.out.splitlines()] == expected
+    assert printed(outcome.out) == expected
 
 
 # ------------------------------------------------------------------------------ what is on screen

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import tokpar
-from tests.support.cli_runs import run
+from tests.support.cli_runs import ids_of, printed, run
 from tokpar import text_files
 
 zstandard = pytest.importorskip("zstandard")
@@ -21,14 +21,6 @@ def rows_of(path: Path, field: str = "text") -> Path:
     lines = [json.dumps({"id": n, field: text}) for n, text in enumerate(ROWS)]
     path.write_bytes("\n\n".join(lines).encode())
     return path
-
-
-def ids_of(text: str) -> list[int]:
-    return tokpar.encode(text).ids.tolist()
-
-
-def printed(out: str) -> list[list[int]]:
-    return [[int(word) for word in line.split()] for line in out.splitlines()]
 
 
 def test_encode_takes_each_row_of_a_jsonl_as_a_text(tmp_path: Path) -> None:

@@ -12,13 +12,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import AddedToken as NativeToken
 from tokenizers import Tokenizer, models
+from tokpar_pure.added_tokens import AddedTokens
 
 from tests.support.contents_drawn import contents_and_text
 from tests.support.kernel_twins import twin
 from tokpar import kernel_modules
 from tokpar.arrays import has_surrogate
 from tokpar.cuts.added_token_contents import Contents
-from tokpar.files.added_token_search import AddedTokens
 from tokpar.types import AddedToken
 
 WAYS = pytest.mark.parametrize("way", ["none", "plain", "compiled"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -67,63 +68,55 @@ def test_streams_decode_added_tokens_as_the_tokenizer_does(
         check_tokenizer(own, [], added[:5], skip)
 
 
-def bert_with(*tokens: AddedToken) -> Tokenizer:
+def of_words(decoder: Any, *tokens: AddedToken, normalizer: Any = None) -> Tokenizer:
     words = ("[UNK]", "a", "here", "##s")
     own = Tokenizer(models.WordLevel({w: i for i, w in enumerate(words)}, unk_token="[UNK]"))
-    own.normalizer, own.decoder = normalizers.BertNormalizer(), decoders.WordPiece()
+    own.normalizer, own.decoder = normalizer or normalizers.BertNormalizer(), decoder
     for token in tokens:
         add(own, token)
     return own
 
 
-def test_a_normalized_token_is_decoded_as_the_engine_writes_it() -> None:
-    own = bert_with(AddedToken("NewWord", normalized=True))
-    assert own.decode([1, 4, 2]) in ("a newword here", "a NewWord here")  # the latter before 0.23
-    check_tokenizer(own, [], [1, 4, 2], False)
+def special(content: str, *flags: bool, normalized: bool = False) -> list[AddedToken]:
+    """The token, added once for each flag."""
+    return [AddedToken(content, special=flag, normalized=normalized) for flag in flags]
 
 
-def test_a_special_token_that_the_normalizer_changes_is_kept() -> None:
-    own = bert_with(AddedToken("<Sep>", special=True, normalized=True))
-    assert own.decode([1, 4, 2], skip_special_tokens=True) in ("a <sep> here", "a here")
-    check_tokenizer(own, [], [1, 4, 2], True)
+BERT, CTC = decoders.WordPiece(), decoders.CTC(pad_token="<pad>")
+LOWER = normalizers.Lowercase()
+CASES: list[tuple[Tokenizer, list[int], bool, tuple[str, ...]]] = [
+    # the engine writes a normalized token as it is in the normalized text, since 0.23
+    (
+        of_words(BERT, AddedToken("NewWord", normalized=True)),
+        *([1, 4, 2], False, ("a newword here", "a NewWord here")),
+    ),
+    # and keeps a special token that the normalizer changes
+    (
+        of_words(BERT, *special("<Sep>", True, normalized=True)),
+        *([1, 4, 2], True, ("a <sep> here", "a here")),
+    ),
+    # what was special once is skipped, also what is plain again, whose list of flags is as before
+    (of_words(BERT, *special("a", True, False)), [2, 1, 2], True, ("here here",)),
+    (of_words(BERT, *special("<sep>", True, False)), [2, 4, 2], True, ("here here",)),
+    (of_words(BERT, *special("<sep>", False)), [1, 4, 2], True, ("a <sep> here",)),
+    (of_words(BERT, *special("<sep>", False, True, False)), [1, 4, 2], True, ("a here",)),
+    # CTC joins equal neighbours: a skipped token lets them meet, a kept one does not
+    (of_words(CTC, *special("<pad>", True), normalizer=LOWER), [1, 4, 1], True, ("a",)),
+    (
+        of_words(CTC, *special("<PAD>", True, normalized=True), normalizer=LOWER),
+        *([1, 4, 1], True, ("a", "aa")),
+    ),
+    # Strip panics for a token that it takes more from than there is
+    (
+        of_words(decoders.Strip(content="a", left=0, right=2), *special("a", True)),
+        *([1, 2, 1], True, ("here",)),
+    ),
+]
 
 
-@pytest.mark.parametrize("in_vocabulary", [True, False])
-def test_a_token_that_was_special_once_is_skipped(in_vocabulary: bool) -> None:
-    content, id_ = ("a", 1) if in_vocabulary else ("<sep>", 4)
-    tokens = [AddedToken(content, special=flag, normalized=False) for flag in (True, False)]
-    own = bert_with(*tokens)
-    assert own.decode([2, id_, 2], skip_special_tokens=True) == "here here"
-    check_tokenizer(own, [], [2, id_, 2], True)
-
-
-def test_a_token_that_was_added_again_is_skipped_as_the_own_call_does() -> None:
-    """Its flags are as before, so the list of added tokens is equal."""
-    plain, special = (AddedToken("<sep>", special=flag, normalized=False) for flag in (False, True))
-    for tokens, expected in (([plain], "a <sep> here"), ([plain, special, plain], "a here")):
-        own = bert_with(*tokens)
-        assert own.decode([1, 4, 2], skip_special_tokens=True) == expected
-        stream = Encoder(own).decode_stream(skip_special_tokens=True)
-        assert stream.push([1, 4, 2]) + stream.finish() == expected
-
-
-def test_a_special_token_of_which_the_decoder_leaves_nothing_divides_what_is_beside_it() -> None:
-    """CTC joins equal neighbours: a skipped token lets them meet, a kept one does not."""
-    for normalized in (True, False):
-        own = Tokenizer(models.WordLevel({"a": 0, "[UNK]": 1}, unk_token="[UNK]"))
-        own.normalizer, own.decoder = normalizers.Lowercase(), decoders.CTC(pad_token="<pad>")
-        add(
-            own, AddedToken("<PAD>" if normalized else "<pad>", special=True, normalized=normalized)
-        )
-        whole = own.decode([0, 2, 0], skip_special_tokens=True)
-        assert whole == "a" or (normalized and whole == "aa")
-        check_tokenizer(own, [], [0, 2, 0], True)
-
-
-def test_a_skipped_token_for_which_the_decoder_fails_is_skipped() -> None:
-    """Strip panics for a token that it takes more from than there is."""
-    own = Tokenizer(models.WordLevel({"a": 0, "b": 1}, unk_token="b"))
-    own.decoder = decoders.Strip(content="a", left=0, right=2)
-    add(own, AddedToken("a", special=True, normalized=False))
-    assert own.decode([0, 1], skip_special_tokens=True) == "b"
-    check_tokenizer(own, [], [0, 1, 0], True)
+@pytest.mark.parametrize(("own", "ids", "skip", "expected"), CASES)
+def test_added_tokens_that_others_decoded_wrong(
+    own: Tokenizer, ids: list[int], skip: bool, expected: tuple[str, ...]
+) -> None:
+    assert own.decode(ids, skip_special_tokens=skip) in expected
+    check_tokenizer(own, [], ids, skip)

@@ -77,22 +77,14 @@ def with_splits(*stages: Any) -> Any:
 # --- regex families
 
 
-def test_a_prefix_space_is_told_and_does_not_tile() -> None:
+def test_patterns_and_a_prefix_space_are_told_and_decide_what_tiles() -> None:
     found = facts(bpe(), byte_level(add_prefix_space=True))
     assert (found.prefix_space, found.tiles, found.unprovable) == (True, False, None)
-
-
-def test_a_split_by_a_known_pattern_is_its_family() -> None:
     found = facts(bpe(), with_splits(split(Regex(CL100K))))
-    assert (found.unprovable, found.patterns) == (None, (CL100K,))
-    assert found.tiles
-
-
-def test_an_unknown_pattern_is_unprovable_and_named() -> None:
+    assert (found.patterns, found.tiles, found.unprovable) == ((CL100K,), True, None)
     found = facts(bpe(), with_splits(split(Regex("[0-9]+")), split(Regex("x(?=y)"))))
     assert "'[0-9]+' then 'x(?=y)'" in str(found.unprovable)
-    assert found.scheme == "regex"
-    assert found.tiles
+    assert (found.scheme, found.tiles) == ("regex", True)
 
 
 @pytest.mark.parametrize(
@@ -212,11 +204,16 @@ def test_a_dummy_prefix_is_a_scheme_that_accounts_for_its_normalizers() -> None:
     found = llama()
     assert (found.scheme, found.normalizers, found.unprovable) == ("dummy", (), None)
     assert (found.longest_token, found.tiles, found.prefix_space) == (7, False, False)
-
-
-def test_a_dummy_prefix_with_an_unknown_token_needs_no_bytes() -> None:
-    small = {"▁": 0, "a": 1, "<unk>": 2}
+    assert found.chars_before_mark == frozenset()
+    found = llama({**LLAMA, "▁a▁": 300, "b▁c▁▁": 301})
+    assert (found.chars_before_mark, found.unprovable) == (frozenset("abc"), None)
+    small = {"▁": 0, "a": 1, "<unk>": 2}  # no bytes
     assert llama(small, byte_fallback=False, unk_token="<unk>").unprovable is None
+    byte_is_token = {**{k: v for k, v in LLAMA.items() if k != "<0x09>"}, "\t": 300}
+    assert llama(byte_is_token).unprovable is None
+    assert llama(added=(AddedToken("<s>", normalized=False),)).unprovable is None
+    moved = llama(added=(AddedToken("<s>", normalized=True),))
+    assert "'<s>' is matched with the dummy prefix in front" in str(moved.unprovable)
 
 
 @pytest.mark.parametrize(
@@ -237,24 +234,6 @@ def test_each_gate_of_the_absorb_rule_is_checked(
     vocab: dict[str, int], options: dict[str, Any], reason: str
 ) -> None:
     assert reason in str(llama(vocab, **options).unprovable)
-
-
-def test_characters_that_a_token_has_before_the_mark_are_told() -> None:
-    assert llama().chars_before_mark == frozenset()
-    found = llama({**LLAMA, "▁a▁": 300, "b▁c▁▁": 301})
-    assert (found.chars_before_mark, found.unprovable) == (frozenset("abc"), None)
-
-
-def test_a_missing_byte_does_not_matter_if_its_character_is_a_token() -> None:
-    without = {k: v for k, v in LLAMA.items() if k != "<0x09>"}
-    assert "fewer than 256" in str(llama(without).unprovable)
-    assert llama({**without, "\t": 300}).unprovable is None
-
-
-def test_a_dummy_prefix_moves_tokens_that_are_matched_normalized() -> None:
-    assert llama(added=(AddedToken("<s>", normalized=False),)).unprovable is None
-    moved = llama(added=(AddedToken("<s>", normalized=True),))
-    assert "'<s>' is matched with the dummy prefix in front" in str(moved.unprovable)
 
 
 def test_a_dummy_prefix_before_another_model_is_unprovable() -> None:
@@ -316,14 +295,13 @@ def test_these_normalizers_are_unprovable(normalizer: Any, reason: str) -> None:
 # --- added tokens, lengths
 
 
-def test_a_missing_byte_does_not_tile() -> None:
+def test_a_missing_byte_and_an_added_token_named_as_one_do_not_tile() -> None:
     vocab = {char: i for i, char in enumerate(sorted(byte_alphabet().keys() - {"x"}))}
     assert not facts(bpe(vocab), byte_level()).tiles
-
-
-def test_an_added_token_that_is_also_the_name_of_a_byte_does_not_tile() -> None:
-    assert not facts(bpe(), byte_level(), added=(AddedToken("é"),)).tiles
-    assert facts(bpe(), byte_level(), added=(AddedToken("e"),)).tiles
+    for token, tiles in ((AddedToken("é"), False), (AddedToken("e"), True)):
+        assert facts(bpe(), byte_level(), added=(token,)).tiles == tiles
+    for flag in ("lstrip", "rstrip"):
+        assert not facts(bpe(), byte_level(), added=(AddedToken("e", **{flag: True}),)).tiles
 
 
 def test_special_tokens_that_are_encoded_as_text_are_left_out() -> None:
@@ -337,9 +315,7 @@ def test_special_tokens_that_are_encoded_as_text_are_left_out() -> None:
     ("special", "plain"), [("ab", "bc"), ("bc", "ab"), ("abc", "b"), ("b", "abc"), ("ab", "ab ")]
 )
 def test_a_special_token_that_hides_another_is_unprovable(special: str, plain: str) -> None:
-    tokenizer = Tokenizer(bpe({char: i for i, char in enumerate("abc ")}))
     added = (AddedToken(special, special=True, normalized=False), AddedToken(plain))
-    tokenizer.add_tokens(list(added))
     found = facts(bpe(), byte_level(), added=added, encode_special_tokens=True)
     assert "overlap" in str(found.unprovable)
     assert facts(bpe(), byte_level(), added=added).unprovable is None
@@ -370,6 +346,3 @@ def test_lengths_count_bytes_of_text() -> None:
     assert found.dtype == np.int64
     assert found.tolist() == [1] * 256 + [2, 6, 0]
     assert facts_from_json(config).longest_token == 6
-
-
-# --- files

@@ -6,38 +6,59 @@ The engine itself is asked whether the ids of both halves are those of the whole
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from itertools import chain, pairwise, product
-from typing import Any
 
 import pytest
-from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
+from tokenizers import AddedToken, Tokenizer
 
 import tokpar
 from tests.conftest import drawn
 from tests.support.charsmaps import charsmap
 from tests.support.seams import assert_lossless, finder, refused, wrong_in_fact
-from tests.support.stages_drawn import BEHAVIORS, GPT2, TEXTS, byte_bpe, drawn_tokenizer, shaped
-from tests.support.stages_shaped import (
+from tests.support.stage_configs import (
+    BEHAVIORS,
     MARKS,
+    RIGHT,
     RUNS,
-    SHAPES,
-    T5,
     TABLE,
-    ids_or_none,
+    Json,
+    byte_bpe,
+    byte_level,
+    config,
+    metaspace,
+    precompiled,
+    replace,
+    split,
+    stage,
     unigram,
     word_level,
 )
+from tests.support.stages_drawn import TEXTS, drawn_tokenizer, tokenizer_of
+from tests.support.stages_shaped import SHAPES, ids_or_none
 from tokpar.certificate.checker import seam_findings
 from tokpar.certificate.stage_rule import _parts
 from tokpar.facts.hf_facts import facts_from_json
 from tokpar.facts.space_stages import _edge
 from tokpar.interfaces import facts_of
+from tokpar.patterns.shipped_patterns import GPT2
 from tokpar.types import Facts, Seam
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
-NEVER = pre_tokenizers.Metaspace("▁", "never")
+DIGITS = stage("Digits", individual_digits=False)
+STRIP = stage("Strip", strip_left=True, strip_right=True)
+T5 = SHAPES["t5"]
 SIDES = ("any", "non-space", "sure", "unjoined")
+
+
+def made(own: Json, before: Sequence[Json] = (), row: Sequence[Json] = ()) -> Tokenizer:
+    return tokenizer_of(config(own, before, row))
+
+
+def falling(merges: Sequence[tuple[str, str]] = ()) -> Json:
+    """A BPE over characters that falls back to bytes."""
+    return byte_bpe(merges, byte_fallback=True)
 
 
 def own_facts(tokenizer: Tokenizer) -> Facts:
@@ -105,8 +126,7 @@ def test_gemma_is_cut_where_no_token_joins_two_characters() -> None:
 
 
 def test_characters_that_are_no_tokens_may_fuse() -> None:
-    model = byte_bpe([("▁", "a")], byte_fallback=False)
-    tokenizer = shaped(model, [MARKS])
+    tokenizer = made(byte_bpe([("▁", "a")]), [MARKS])
     assert wrong_in_fact(tokenizer, "xy", 1)
     assert refused(tokenizer, "xy", 1)
     assert refused(tokenizer, "ay", 1)
@@ -114,8 +134,7 @@ def test_characters_that_are_no_tokens_may_fuse() -> None:
 
 
 def test_two_characters_are_parted_by_no_model_behind_a_stage() -> None:
-    row = [pre_tokenizers.Metaspace("▁", "always", split=False)]
-    tokenizer = shaped(byte_bpe([("▁", "a")]), [MARKS], row)
+    tokenizer = made(falling([("▁", "a")]), [MARKS], [metaspace(split=False)])
     assert wrong_in_fact(tokenizer, "ab", 1)
     assert refused(tokenizer, "ab", 1)
     assert not refused(tokenizer, "a b", 1)
@@ -149,100 +168,84 @@ def test_a_table_that_cannot_be_read_proves_nothing() -> None:
 # ---------------------------------------------------------------- what each hypothesis is there for
 
 
-def split(pattern: Any, behavior: str, invert: bool = False) -> Any:
-    return pre_tokenizers.Split(pattern, behavior, invert)
-
-
 @pytest.mark.parametrize(
     ("tokenizer", "text", "p"),
     [
-        pytest.param(
-            shaped(word_level(), [], [pre_tokenizers.Digits()]), "a b", 1, id="a stage that cuts"
-        ),
+        pytest.param(made(word_level(), [], [DIGITS]), "a b", 1, id="a stage that cuts"),
         pytest.param(SHAPES["gemma"], "a> b", 2, id="a token across"),
-        pytest.param(shaped(byte_bpe([("▁", "▁")]), [MARKS]), "a  b", 2, id="two spaces"),
+        pytest.param(made(falling([("▁", "▁")]), [MARKS]), "a  b", 2, id="two spaces"),
         pytest.param(
-            shaped(
-                models.BPE(
-                    {"▁": 0, "a": 1, "<u>": 2, "▁▁": 3, "a▁a": 4},
-                    [],
-                    unk_token="<u>",
-                    ignore_merges=True,
-                ),
-                [MARKS],
-            ),
+            made(byte_bpe([], ["▁", "▁▁", "a▁a"], ignore_merges=True), [MARKS]),
             "a a",
             1,
             id="ignore_merges",
         ),
         pytest.param(
-            shaped(word_level(), [], [split(" ", "merged_with_previous")]),
+            made(word_level(), [], [split(" ", "MergedWithPrevious")]),
             "a b",
             1,
             id="merged with the next",
         ),
         pytest.param(
-            shaped(word_level(), [], [pre_tokenizers.UnicodeScripts()]),
+            made(word_level(), [], [stage("UnicodeScripts")]),
             "a b",
             1,
             id="UnicodeScripts",
         ),
         pytest.param(
-            shaped(word_level(), [], [pre_tokenizers.FixedLength(2)]), "a  b", 1, id="FixedLength"
+            made(word_level(), [], [stage("FixedLength", length=2)]), "a  b", 1, id="FixedLength"
         ),
-        pytest.param(shaped(byte_bpe([]), [normalizers.Strip()], [NEVER]), "a b", 1, id="Strip"),
+        pytest.param(made(falling(), [STRIP], [metaspace("never")]), "a b", 1, id="Strip"),
         pytest.param(
-            shaped(byte_bpe([]), [normalizers.Strip(left=False)], [pre_tokenizers.Metaspace()]),
+            made(falling(), [RIGHT], [metaspace()]),
             "a  b",
             2,
             id="Strip behind spaces",
         ),
         pytest.param(
-            shaped(word_level(), [normalizers.Prepend("_")], [pre_tokenizers.WhitespaceSplit()]),
+            made(word_level(), [stage("Prepend", prepend="_")], [stage("WhitespaceSplit")]),
             "a b",
             1,
             id="Prepend",
         ),
         pytest.param(
-            shaped(word_level(), [normalizers.Replace("a b", "x")], [pre_tokenizers.Whitespace()]),
+            made(word_level(), [replace("a b", "x")], [stage("Whitespace")]),
             "a b",
             1,
             id="Replace across",
         ),
         pytest.param(
-            shaped(byte_bpe([]), [RUNS], [pre_tokenizers.Metaspace()]),
+            made(falling(), [RUNS], [metaspace()]),
             "a  b",
             2,
             id="runs of spaces",
         ),
         pytest.param(
-            shaped(byte_bpe([]), [normalizers.StripAccents(), RUNS], [pre_tokenizers.Metaspace()]),
+            made(falling(), [stage("StripAccents"), RUNS], [metaspace()]),
             "a \u0301 b",
             3,
             id="a character that vanishes",
         ),
         pytest.param(
-            shaped(word_level(), [TABLE], [pre_tokenizers.WhitespaceSplit()]),
+            made(word_level(), [TABLE], [stage("WhitespaceSplit")]),
             "a\u0600 b",
             2,
             id="a table on clusters",
         ),
         pytest.param(
-            shaped(byte_bpe([]), [MARKS], [pre_tokenizers.Metaspace("_")]),
+            made(falling(), [MARKS], [metaspace(mark="_")]),
             "a b",
             1,
             id="a sign before Metaspace",
         ),
         pytest.param(
-            shaped(byte_bpe([("Ġ", "Ġ")]), [], [pre_tokenizers.ByteLevel(False)]),
+            made(falling([("Ġ", "Ġ")]), [], [byte_level()]),
             "a   b",
             2,
             id="ByteLevel between spaces",
         ),
-        pytest.param(shaped(unigram(), [MARKS]), "  a", 1, id="the model alone"),
-        pytest.param(
-            shaped(byte_bpe([]), [], [pre_tokenizers.Metaspace("_")]), "a\nb", 1, id="a line end"
-        ),
+        pytest.param(made(unigram(), [MARKS]), "  a", 1, id="the model alone"),
+        pytest.param(made(falling(), [], [metaspace(mark="_")]), "a\nb", 1, id="a line end"),
     ],
 )
 def test_theorem_50_needs_each_condition(tokenizer: Tokenizer, text: str, p: int) -> None:
@@ -258,12 +261,12 @@ def test_theorem_50_needs_each_condition(tokenizer: Tokenizer, text: str, p: int
 
 
 def test_metaspace_first_behind_another_stage_is_refused() -> None:
-    row = [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace("▁", "first")]
-    assert 'Metaspace "first" behind' in str(own_facts(shaped(word_level(), [], row)).unprovable)
+    row = [stage("WhitespaceSplit"), metaspace("first")]
+    assert 'Metaspace "first" behind' in str(own_facts(made(word_level(), [], row)).unprovable)
 
 
 def test_tokens_searched_where_every_space_is_changed_are_refused() -> None:
-    tokenizer = shaped(byte_bpe([]), [MARKS])
+    tokenizer = made(falling(), [MARKS])
     tokenizer.add_tokens([AddedToken("<s>", normalized=True)])
     assert "where added token '<s>' is searched" in str(own_facts(tokenizer).unprovable)
 
@@ -279,8 +282,8 @@ def test_a_split_on_a_class_cuts_cleanly_or_not_at_all(
     behavior: str, invert: bool, pattern: str
 ) -> None:
     """Everywhere in every text; and whether it cuts, planner and checker tell apart."""
-    stage = split(Regex(pattern), behavior, invert)
-    name = "".join(part.capitalize() for part in behavior.split("_"))
+    own = tokenizer_of(config(word_level(), [], [split(pattern, behavior, invert, "Regex")]))
+    name, stage = behavior, own.pre_tokenizer
     for size in range(2, 7):
         for text in map("".join, product("ab", repeat=size)):
             whole = [piece for piece, _ in stage.pre_tokenize_str(text)]
@@ -314,9 +317,8 @@ def test_a_right_seam_passes() -> None:
 
 @pytest.mark.parametrize(("text", "p"), [("cb cc", 2), ("bc cc", 2), ("cc bc", 2)])
 def test_a_letter_that_the_table_changes_is_not_sure(text: str, p: int) -> None:
-    table = normalizers.Precompiled(charsmap({"b": " ", "\u3000": " "}))
-    row = [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()]
-    tokenizer = shaped(unigram(), [table], row)
+    table = precompiled(charsmap({"b": " ", "\u3000": " "}))
+    tokenizer = made(unigram(), [table], [stage("WhitespaceSplit"), metaspace()])
     assert findings(tokenizer, text, p, left="sure") == ["context"]
     assert findings(tokenizer, text.replace("b", "a"), p, left="sure") == []
 
@@ -367,6 +369,6 @@ def test_a_planted_seam_between_any_two_characters_is_refused(
 
 
 def test_a_seam_of_this_theorem_is_refused_for_other_schemes() -> None:
-    tokenizer = shaped(byte_bpe([]), [], [pre_tokenizers.Split(Regex(GPT2), "isolated")])
+    tokenizer = made(falling(), [], [split(GPT2, kind="Regex")])
     assert not findings(tokenizer, "a b", 1, left="non-space")
-    assert findings(shaped(unigram(), [], [pre_tokenizers.Metaspace()]), "a b", 1) == ["scheme"]
+    assert findings(made(unigram(), [], [metaspace()]), "a b", 1) == ["scheme"]

@@ -5,15 +5,13 @@ from __future__ import annotations
 
 import copy
 import functools
-import json
-import re
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import AddedToken, Tokenizer
+from tokenizers import Tokenizer
 
 import tokpar
 from tests.conftest import divided
@@ -22,6 +20,7 @@ from tests.support.chat_templates import ROLE_TOKENS, THINKING, TOOLS, chats
 from tests.support.hf_calls import SENSIBLE, Call, some_of
 from tests.support.hf_values import outcome
 from tests.support.model_files import SMALL
+from tests.support.named_engine import NamedEngine
 from tokpar.errors import OptionError
 
 pytest.importorskip("transformers", "5.24", reason="transformers 5.24 is missing")
@@ -40,26 +39,12 @@ def pair(name: str) -> tuple[Any, Any]:
 
 
 def definition(own: Any, text: str, untrusted: Any) -> list[int]:
-    """The ids of `text`, in which each control token of a trusted run is written as a name, by an
-    engine that knows the names and matches no other control token."""
+    """The ids of `text`, in which each control token of a trusted run is written as a name."""
+    engine = Tokenizer.from_str(own.backend_tokenizer.to_str())
+    engine.no_truncation()  # of an earlier call
+    engine.no_padding()
     control = [token.content for token in own.added_tokens_decoder.values() if token.special]
-    data = json.loads(own.backend_tokenizer.to_str())
-    data |= {"truncation": None, "padding": None}  # of an earlier call
-    engine = Tokenizer.from_str(json.dumps(data))
-    engine.encode_special_tokens = True
-    names = {content: chr(0xF0000 + k) for k, content in enumerate(control)}
-    flags = {each["content"]: each for each in data["added_tokens"]}
-    kinds = ("lstrip", "rstrip", "single_word", "normalized")
-    engine.add_tokens(
-        [AddedToken(n, **{k: flags[c][k] for k in kinds}, special=False) for c, n in names.items()]
-    )
-    back = {engine.token_to_id(name): own.convert_tokens_to_ids(c) for c, name in names.items()}
-    search = re.compile("|".join(map(re.escape, sorted(control, key=len, reverse=True))))
-    at, parts = 0, []
-    for start, stop in [*untrusted, (len(text), len(text))]:
-        parts += [search.sub(lambda found: names[found[0]], text[at:start]), text[start:stop]]
-        at = stop
-    return [back.get(i, i) for i in engine.encode("".join(parts), add_special_tokens=False).ids]
+    return NamedEngine(engine, control).encode(text, untrusted)[0]
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -195,6 +180,7 @@ BAD_CALLS: list[tuple[Any, dict[str, Any], str]] = [
     (None, {"untrusted": [], "text_target": "c"}, "of one text, or of a batch of texts"),
     ("ab", {"untrusted": [], "return_overflowing_tokens": True}, "no pairs, words, stride"),
     ("ab", {"untrusted": [], "split_special_tokens": True}, "no pairs, words, stride"),
+    ("ab", {"untrusted": [], "truncation": True, "max_length": 0}, "that leaves room for text"),
 ]
 
 

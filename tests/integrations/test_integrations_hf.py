@@ -30,7 +30,7 @@ pytest.importorskip("transformers", "5", reason="transformers 5 is missing")
 
 pytestmark = pytest.mark.compiled_at_once
 
-LONG = "The quick brown fox, 1234567 times.\n\n  Naïve café 中文字 🫠! " * 150
+LONG = "The quick brown fox, 1234567 times.\n\n  Naïve café 中文字 🫠! " * 90
 EVERYTHING = {
     "return_token_type_ids": True,
     "return_attention_mask": True,

@@ -115,15 +115,20 @@ def test_two_seams_at_one_place_are_one(merger: str) -> None:
     assert found == tokpar.encode(text, strategy="serial")
     assert tokpar.check(found, text).ok
     text, tokenizer = "one two", tokpar.load()
-    twice = [Join(replace(SPACE, position=3), 1, 1)] * 2
-
-    class Twice:
-        def merge(self, *arguments: Any) -> list[Join | None]:
-            return [*twice]
-
+    twice = Claims([Join(replace(SPACE, position=3), 1, 1)] * 2)
     pieces = [Piece(tokenizer.encode(text))] * 3
-    joins = LicensedMerger(Twice()).merge(text, [Chunk(0, 7, 0, 7)] * 3, pieces, tokenizer)
+    joins = LicensedMerger(twice).merge(text, [Chunk(0, 7, 0, 7)] * 3, pieces, tokenizer)
     assert [join is None for join in joins] == [False, True]
+
+
+@dataclass(frozen=True)
+class Claims:
+    """Joins by these joins, whatever the chunks are."""
+
+    joins: Sequence[Join]
+
+    def merge(self, *arguments: Any) -> list[Join | None]:
+        return [*self.joins]
 
 
 def test_a_join_that_forgets_what_a_cut_absorbs_is_none() -> None:
@@ -132,19 +137,11 @@ def test_a_join_that_forgets_what_a_cut_absorbs_is_none() -> None:
     (cut, *_) = encoding.seams
     assert dict(cut.witness) == {"absorbed": "1"}
 
-    @dataclass(frozen=True)
-    class Claims:
-        seam: Seam
-
-        def merge(self, *arguments: Any) -> list[Join | None]:
-            return [Join(self.seam, 1, 0)]
-
     def joined(seam: Seam) -> list[bool]:
-        left_out = int(dict(seam.witness).get("absorbed", 0))
         chunks = chunks_between(text, [seam])
-        assert chunks[1].absorbed == left_out
+        assert chunks[1].absorbed == int(dict(seam.witness).get("absorbed", 0))
         pieces = [Piece(tokenizer.encode(text[chunk.start : chunk.stop])) for chunk in chunks]
-        joins = LicensedMerger(Claims(seam)).merge(text, chunks, pieces, tokenizer)
+        joins = LicensedMerger(Claims([Join(seam, 1, 0)])).merge(text, chunks, pieces, tokenizer)
         return [join is not None for join in joins]
 
     assert joined(cut) == [True]
@@ -210,13 +207,9 @@ def test_a_join_in_an_overlap_keeps_the_ids_that_the_cut_divides(left: int, righ
     text, tokenizer = "one two", tokpar.load()
     piece = Piece(tokenizer.encode(text))
     assert len(piece.ids) == 2
-
-    class Claims:
-        def merge(self, *arguments: Any) -> list[Join | None]:
-            return [Join(replace(SPACE, position=3), left, right)]
-
+    merger = LicensedMerger(Claims([Join(replace(SPACE, position=3), left, right)]))
     chunks = Chunk(0, 7, 0, 3), Chunk(0, 7, 3, 7)
-    [join] = LicensedMerger(Claims()).merge(text, chunks, (piece, piece), tokenizer)
+    [join] = merger.merge(text, chunks, (piece, piece), tokenizer)
     assert (join is not None) == ((left, right) == (1, 1))
 
 

@@ -12,7 +12,7 @@ from tests.support.small_models import byte_level
 from tokpar.errors import LossyError, OptionError
 from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.joining import sound_joins
-from tokpar.overlap.acceptance import by_cut, longest_match
+from tokpar.overlap.acceptance import by_cut
 from tokpar.overlap.licences import Licences, overlap_of
 from tokpar.types import Chunk, Join, Piece, Seam
 
@@ -69,8 +69,6 @@ def test_the_published_acceptance_is_refuted(
 ) -> None:
     truth = serial(part(name), text)
     published = encoded(name, text, strategy, acceptance="paper", **options)
-    print(f"\n{strategy} as published, {options}, {name}, {len(text)} characters {text[:12]!r}...:")
-    print(f"{len(truth)} ids serially, {len(published)} merged; seams {published.seams}")
     assert published.ids.tolist() != truth
     assert not published.lossless
     assert not tokpar.check(published, text, part(name)).ok
@@ -161,17 +159,6 @@ def test_seams_in_the_wrong_order_are_not_joined() -> None:
 
 def tiktoken_ids(text: str) -> Any:
     return tokpar.load(part("cl100k_part")).encode(text)
-
-
-def joined(accept: Any, name: str, a: int, b: int, text: str, last: int = 0) -> Any:
-    """What an acceptance says of the overlap [a, b) of two chunks of `text`."""
-    tokenizer = part(name)
-    adapter = tokpar.load(tokenizer, **plain_settings(tokenizer))
-    left, right = Chunk(0, b, 0, a), Chunk(a, len(text), a, len(text))
-    rows = SerialExecutor().map([text[:b], text[a:]], adapter, True)
-    overlap = overlap_of(text, (left, right), (rows.piece(0), rows.piece(1)), adapter)
-    assert longest_match(overlap) is not None
-    return accept(overlap, Licences.of(text, adapter), last)
 
 
 def test_tokens_that_cannot_be_located_are_encoded_serially() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.drawn_runs import adapter_of, any_tokenizer, drawn_text
+from tests.support.drawn_runs import adapter_of, any_tokenizer, drawn_text, named
 from tokpar.concatenation import Part, encode_parts, parts_between, place_seams
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError
@@ -23,11 +23,24 @@ def test_the_parts_between_any_certified_cuts_have_the_ids_of_the_text(
     data: st.DataObject, tokenizer: Any
 ) -> None:
     adapter, text = adapter_of(tokenizer), drawn_text(data, tokenizer, 200)
+    check_parts(adapter, text, [cut for cut in cuts_of(adapter, text) if data.draw(st.booleans())])
+
+
+@pytest.mark.ids
+def test_a_part_begins_behind_the_space_that_its_cut_absorbs() -> None:
+    adapter, text = adapter_of(named("llama_style")), "one two  three\n four é"
+    cuts = cuts_of(adapter, text)
+    assert any(cut.absorbed for cut in cuts)
+    check_parts(adapter, text, cuts)
+
+
+def cuts_of(adapter: Any, text: str) -> list[Seam]:
     finder = finder_for(facts_of(adapter))
-    if finder.refusal_for(text) is not None:
-        return
-    seams = [finder.certify(text, place) for place in range(1, len(text))]
-    cuts = [seam for seam in seams if seam is not None and data.draw(st.booleans())]
+    places = range(1, len(text)) if finder.refusal_for(text) is None else ()
+    return [seam for seam in (finder.certify(text, place) for place in places) if seam is not None]
+
+
+def check_parts(adapter: Any, text: str, cuts: list[Seam]) -> None:
     parts = [*parts_between(cuts, len(text))]
     encoded = encode_parts(text, parts, lambda some: Rows.of(map(adapter.encode, some)))
     assert encoded.ids.tolist() == adapter.encode(text).tolist()

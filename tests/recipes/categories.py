@@ -12,7 +12,8 @@ import unicodedata
 import numpy as np
 
 from tests.recipes.engines import CODE_POINTS, MEMBERS, as_mask
-from tokpar.certificate.frozen_tables import TABLES, load_pictographs, load_tables
+from tokpar.certificate.frozen_tables import TABLES, load_tables
+from tokpar.patterns.class_tables import load_pictographs
 
 KINDS = ("Lu", "Ll", "Lt", "Lm", "Lo", "M", "N", "P", "S", "Z")
 FILE = TABLES / "categories.json"

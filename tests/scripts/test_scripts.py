@@ -34,7 +34,7 @@ def options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_engines_prints_and_writes_every_row(
     options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert engines.main([*options, f"--csv={tmp_path / 'rows.csv'}"]) == 0
+    assert engines.main([*options, "--turns=1", f"--csv={tmp_path / 'rows.csv'}"]) == 0
     table = capsys.readouterr().out.split("\n\n")[-1]
     rows = [line.split("|")[1:-1] for line in table.strip().splitlines()]
     assert [row[1].strip() for row in rows[2:]] == [*KINDS] * 2

@@ -137,8 +137,7 @@ def mutated(rng: random.Random, data: bytes) -> bytes:
 
 
 def _other_header(rng: random.Random, data: bytes) -> bytes:
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
+    members = unzipped(data)
     header = json.loads(members["header.json"])
     at: Any = header
     while isinstance(at, dict | list) and at:
@@ -149,22 +148,26 @@ def _other_header(rng: random.Random, data: bytes) -> bytes:
         at[key] = rng.choice([None, -1, 0, 1, 2**60, 1.5, "", "PAIR", [], {}, [[0, 1]], "plain"])
         break
     members["header.json"] = json.dumps(header).encode()
-    return _zipped(members)
+    return zipped(members)
 
 
 def _other_column(rng: random.Random, data: bytes) -> bytes:
     """The file with a number of one of its columns changed, and right checksums."""
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
+    members = unzipped(data)
     name = rng.choice([name for name in members if name != "header.json"])
     content = bytearray(members[name])
     if len(content) > 128:  # behind what numpy writes first
         content[rng.randrange(128, len(content))] = rng.randrange(256)
     members[name] = bytes(content)
-    return _zipped(members)
+    return zipped(members)
 
 
-def _zipped(members: Mapping[str, bytes]) -> bytes:
+def unzipped(data: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def zipped(members: Mapping[str, bytes]) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         for name, content in members.items():

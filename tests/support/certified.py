@@ -327,6 +327,20 @@ STAGE = st.one_of(
 NORMALIZERS = st.none() | STAGE | st.lists(STAGE, min_size=2, max_size=3).map(normalizers.Sequence)
 
 
+FAMILIES = st.sampled_from(REGEX_FAMILIES)
+KINDS: dict[str, st.SearchStrategy[Small]] = {
+    "regex": st.builds(regex_tokenizer, FAMILIES, st.none(), ADDED),
+    "regex behind normalizers": st.builds(regex_tokenizer, FAMILIES, NORMALIZERS, ADDED),
+    "prefix space": st.builds(regex_tokenizer, st.just("gpt2"), NORMALIZERS, ADDED, st.just(True)),
+    "bert": st.builds(bert_tokenizer, ANY_BERT | NORMALIZERS, ADDED),
+    "metaspace": st.builds(
+        metaspace_tokenizer, NORMALIZERS, ADDED, st.sampled_from(["always", "first", "never"])
+    ),
+    "dummy": st.builds(dummy_tokenizer, ADDED),
+}
+"""Tokenizers whose seams rest on one rule, under any normalizer and added tokens."""
+
+
 def ids_by_hand(tokenizer: Any, text: str, seams: Sequence[Seam]) -> tuple[IdArray, list[Seam]]:
     """Ids of the parts between seams, one after the other, and the seams with their counts."""
     edges = [0, *(seam.position for seam in seams), len(text)]
@@ -338,6 +352,16 @@ def ids_by_hand(tokenizer: Any, text: str, seams: Sequence[Seam]) -> tuple[IdArr
     counts = np.cumsum([len(part) for part in parts]).tolist()
     joined = [dataclasses.replace(s, token=n) for s, n in zip(seams, counts, strict=False)]
     return np.concatenate(parts).astype(np.uint32), joined
+
+
+def changed_ids(ids: IdArray) -> Iterator[IdArray]:
+    """One id changed, dropped, doubled, or swapped with its neighbour."""
+    for k in range(len(ids)):
+        yield np.concatenate((ids[:k], ids[k : k + 1] + 1, ids[k + 1 :])).astype(np.uint32)
+        yield np.delete(ids, k)
+        yield np.insert(ids, k, ids[k])
+        if k and ids[k] != ids[k - 1]:
+            yield np.concatenate((ids[: k - 1], ids[[k, k - 1]], ids[k + 1 :]))
 
 
 def encoding_of(ids: IdArray, seams: Sequence[Seam]) -> Encoding:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
+import tokpar
 from tokpar.cli import main
 
 
@@ -57,3 +58,13 @@ def run(*arguments: object, stdin: bytes = b"", terminal: bool = False) -> Outco
     with redirect_stdout(out), redirect_stderr(err), patch.object(sys, "stdin", Stream(stdin)):
         code = main([str(argument) for argument in arguments])
         return Outcome(code, out.written(), err.written())
+
+
+def ids_of(text: str) -> list[int]:
+    """The ids that commands print for a text."""
+    return tokpar.encode(text).ids.tolist()
+
+
+def printed(out: str) -> list[list[int]]:
+    """The ids in each line."""
+    return [[int(word) for word in line.split()] for line in out.splitlines()]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import regex
 from tokenizers import Tokenizer
+from tokpar_pure.added_tokens import AddedTokens
 
 from tests.support.tokenizers_drawn import (
     PATTERNS,
@@ -26,7 +27,6 @@ from tests.support.tokenizers_drawn import (
 from tokpar.adapter_parts import EngineTraits
 from tokpar.arrays import IdArray, SpanArray, has_surrogate, offsets_of, spans_from_lengths
 from tokpar.errors import OptionError
-from tokpar.files.added_token_search import AddedTokens
 from tokpar.spans import postprocess_single
 from tokpar.types import AddedToken, Facts, Piece, Rows
 

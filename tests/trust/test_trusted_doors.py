@@ -69,6 +69,21 @@ def test_a_run_goes_over_appends_and_not_over_untrusted_text() -> None:
     assert (len(session), session.revision) == (31, 5)
 
 
+def test_a_later_token_that_strips_spaces_uncovers_a_name_in_an_earlier_run() -> None:
+    """Behind "ab " no "b" is found; without the space "ab " is not there, and "b" is."""
+    tokenizer = small_chat()
+    tokenizer.add_tokens([AddedToken("ab ", normalized=True), AddedToken("b", normalized=True)])
+    tokenizer.add_tokens([AddedToken("<t>", normalized=False, lstrip=True)])
+    encoder, control = tokpar.Encoder(tokenizer), ["<t>", "b"]
+    session = encoder.trusted_session("ab ", control=control)
+    session.append(" ", trusted=False)
+    assert tokenizer.token_to_id("b") not in session.ids
+    session.append("<t>")
+    expected = encoder.encode(session.text, untrusted=session.untrusted, control=control)
+    assert tokenizer.token_to_id("b") in session.ids
+    assert session.ids.tolist() == expected.ids.tolist()
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -166,11 +181,3 @@ def test_all_of_an_input_may_be_untrusted(tmp_path: Any) -> None:
     assert counted.out.split()[0] == str(sum(map(len, ids)))
     plan = run("plan", str(rows), "--row", "1", "--tokenizer", str(file))
     assert "control tokens: 5; ordinary text never gets one" in plan.out
-    text, stored = tmp_path / "a.txt", tmp_path / "a.npz"
-    text.write_text("<|start|> say <|end|>")
-    options = ["--tokenizer", str(file), "--certificate", str(stored)]
-    run("encode", text, "--untrusted", *options)
-    assert run("check", text, "--untrusted", *options).code == 0
-    unlike = run("check", text, *options)
-    assert unlike.code == 1
-    assert "the encoding is of a text with untrusted spans" in unlike.out

@@ -1,4 +1,111 @@
-"""Our own prose and code: the part vocabularies were cut with these texts."""
+"""Our own texts, with which the part vocabularies were cut: they have their real ids."""
+
+from __future__ import annotations
+
+Text = str | list[tuple[str, int]]
+"""A plain text, or its runs: [("1", 400)] is "1" * 400."""
+
+RUNS: list[Text] = [
+    [("1", 257)],
+    [("a", 257)],
+    [("A", 257)],
+    [("=", 257)],
+    [("\n", 257)],
+    [(" ", 300)],
+    [("-", 200)],
+    [("-", 150)],
+    [("-", 50)],
+    [("_", 130)],
+    [("#", 130)],
+    [("*", 130)],
+    [(".", 130)],
+    [("\t", 130)],
+    [("\0", 20)],
+    [("x", 1), (" ", 256), ("x", 1)],
+    [("x", 1), (" ", 600), ("y", 1)],
+    [("ha ", 60)],
+    [("ab", 150)],
+    [("abcabd", 50)],
+    [("ACGT", 60)],
+    [("the", 50)],
+    [("abcd", 50)],
+    [("unbelievable", 10)],
+    [("the ", 40)],
+    [("😀", 60)],
+    [("中", 120)],
+    [("é", 60)],
+    [("3", 600), ("10", 1), ("3", 4)],
+    [("３", 600), ("１０", 1), ("３", 4)],
+    [("３", 500), ("１０", 1), ("３", 4)],
+    [("３", 400)],
+    [("७", 600), ("२०", 1), ("७", 4)],
+    [("७", 500), ("२०", 1), ("७", 4)],
+    [("७", 400)],
+    [("a", 1), ("中", 600), ("亚洲AVx", 1)],
+    [("中", 500), ("亚洲AVx", 1)],
+    [("a", 1), ("中", 399)],
+    [('"', 1), ("a b ", 100), ('"', 1)],
+]
+
+CATALOGUE: list[Text] = [
+    "",
+    "google.com",
+    "end.\n\nNext",
+    "a \n b",
+    "a \nb",
+    "1234",
+    "1234567",
+    "f(x)",
+    " the",
+    "the",
+    "..",
+    "...",
+    "I'm",
+    "I'M",
+    "don't",
+    "don'T we'll you've they're she'd it's",
+    "a\n \nb",
+    ".\n/",
+    " \n  \n",
+    "\t中文",
+    "亚洲AVx",
+    " contin",
+    " conti",
+    "contin",
+    "ntin",
+    "글 🫠中",
+    "글 🫠",
+    "🫠中",
+    "1\U000125c4111",
+    "\U000161391111",
+    "foo\u2e43bar",
+    "foo\u061dbar",
+    "foo\x0bbar foo\x0cbar foo\x85bar",
+    "a(b) c",
+    "hello| world",
+    "a  ",
+    "  a",
+    "cbcb",
+    "unbelievable",
+    "e\u0301 \u00e9 가\u11a8 각 \u09c7\u09be \u09cb",
+    "ΑΣ ας Ǆ ﬁ ſ İ ı ß ẞ",
+    "a\u200db\u200cc\ufeffd\u2028e\u2029f\u00a0g\u3000h",
+    "\ufffd\U0010ffff\ue000",
+    "0x1F600 1,234,567.89 -42 3.14e-10 ½ ² Ⅷ 一二三",
+    "👩‍👩‍👧‍👦 👍🏽 🇫🇷🇯🇵 ❤️‍🔥 🏳️‍🌈 1️⃣ 🤷🏻‍♀️ ☕️ 🫠😀😂🥲🎉",
+    "Z͑ͫ̓ͪ̂ͫ̽͏̴̙̤̞͉͚̯̞̠͍A̴̵̜̰͔ͫ͗͢L̠ͨͧͩ͘G̴̻͈͍͔̹̑͗̎̅͛́Ǫ̵̹̻̝̳͂̌̌͘!͖̬̰̙̗̿̋ͥͥ̂ͣ̐́́͜͞",
+    "aGVsbG8gd29ybGQsIHRoaXMgaXMgYmFzZTY0IGVuY29kZWQgdGV4dA==",
+    "d41d8cd98f00b204e9800998ecf8427e",
+    "https://example.org/a/b?c=d&e=%20f#g user.name+tag@mail.example.com C:\\Users\\x\\y.txt",
+    "a  <｜end▁of▁sentence｜> b<｜end▁of▁sentence｜>",
+    "<｜begin▁of▁sentence｜><｜User｜>Hi there!<｜Assistant｜>Hello<|EOT|>",
+    " <｜fim▁hole｜>x<｜▁pad▁｜>",
+    "a <s>",
+    "<s> b</s>",
+    "foo[MASK]bar [CLS] baz [SEP]",
+    "one <|endoftext|> two",
+    "|---|:--:|---:|\n| a | b | c |\n\n***bold*** `code` ~~~ ### \r\n\r\n\r \t\t\n",
+]
 
 ENGLISH = """\
 The lighthouse keeper wrote down the weather every evening, and he had done so for thirty-one \
@@ -160,3 +267,15 @@ LANGUAGES: list[str] = [
         "Deniz feneri bekçisi her akşam havayı yazardı. Ο φαροφύλακας έγραφε τον καιρό κάθε βράδυ."
     ),
 ]
+
+PROSE: list[Text] = [ENGLISH, PYTHON, OTHER_CODE, *LANGUAGES]
+
+
+def catalogue() -> list[Text]:
+    """All texts."""
+    return [*CATALOGUE, *PROSE, *RUNS]
+
+
+def expand(text: Text) -> str:
+    """The text itself: [("ab", 2), ("c", 1)] -> "ababc"."""
+    return text if isinstance(text, str) else "".join(unit * count for unit, count in text)

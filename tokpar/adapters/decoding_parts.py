@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from tokpar.adapter_parts import DecodingParts
+from tokpar.adapters.settings import unless_custom
 from tokpar.decoding.shapes import CLEANUP_PAIRS
 from tokpar.errors import OptionError
 
@@ -26,11 +27,7 @@ def parts_of_hf(own: Any, bare: Any, wrapper: Any, skip_special_tokens: bool) ->
     own."""
     native, decoder = (own if wrapper is None else wrapper), _UNKNOWN
     if bare is not None and (wrapper is None or own_decoding(wrapper) is None):
-        try:
-            decoder = "null" if own.decoder is None else own.decoder.__getstate__().decode()
-        except Exception as error:  # the library has no exception type for this
-            if "ustom" not in str(error):
-                raise
+        decoder = unless_custom(partial(_state_of, own.decoder)) or _UNKNOWN
     replacements = () if wrapper is None else _cleanup_of(wrapper)
     settings = {"skip_special_tokens": skip_special_tokens}
     return DecodingParts(
@@ -41,6 +38,10 @@ def parts_of_hf(own: Any, bare: Any, wrapper: Any, skip_special_tokens: bool) ->
         replacements=replacements,
         state=(decoder, skip_special_tokens, replacements),
     )
+
+
+def _state_of(decoder: Any) -> str:
+    return "null" if decoder is None else str(decoder.__getstate__().decode())
 
 
 def _added_texts(own: Any) -> frozenset[str]:

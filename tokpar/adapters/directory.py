@@ -11,15 +11,15 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
-from functools import cache, partial
+from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from tokpar.adapter_parts import Loader
-from tokpar.adapters.settings import TEKKEN, DirectoryTokenizer, is_panic
-from tokpar.errors import FileFormatError
+from tokpar.adapters.settings import TEKKEN, DirectoryTokenizer, Settings, is_panic
+from tokpar.errors import FileFormatError, OptionError
 from tokpar.foreign_errors import raise_foreign
 
 AUTO_TOKENIZER = "AutoTokenizer"
@@ -35,13 +35,12 @@ _KEPT_IN_VERSION_4 = frozenset(
 """Classes of transformers 4 whose own `_encode_plus` only refuses pre-tokenized texts."""
 
 
-def load(name: str, json_of: Callable[[Any], str] = str, **options: Any) -> DirectoryTokenizer:
+def load(name: str, **options: Any) -> DirectoryTokenizer:
     """Returns what transformers makes of a directory, or of a repository of the Hub.
 
-    `json_of`: makes the tokenizer.json of a tokenizer. `options`: more arguments of
-    `AutoTokenizer.from_pretrained`. Raises ImportError without transformers, FileFormatError if
-    transformers makes nothing of it, if it needs remote code, and if the class encodes in Python or
-    has no backend tokenizer."""
+    `options`: more arguments of `AutoTokenizer.from_pretrained`. Raises ImportError without
+    transformers, FileFormatError if transformers makes nothing of it, if it needs remote code, and
+    if the class encodes in Python or has no backend tokenizer."""
     transformers: Any = import_module("transformers")
     auto, fast = transformers.AutoTokenizer, transformers.PreTrainedTokenizerFast
     try:
@@ -58,9 +57,7 @@ def load(name: str, json_of: Callable[[Any], str] = str, **options: Any) -> Dire
     if refusal is not None:
         raise FileFormatError(f"{name}: {refusal}")
     _freeze(tokenizer)
-    return DirectoryTokenizer(
-        name, _loader_of(tokenizer), tokenizer, write=partial(_write, json_of)
-    )
+    return DirectoryTokenizer(name, _loader_of(tokenizer), tokenizer, write=_write)
 
 
 def _why_not_made(transformers: Any, name: str, error: BaseException) -> str:
@@ -142,10 +139,23 @@ def _folder() -> Path:
     return Path(folder)
 
 
-def _write(json_of: Callable[[Any], str], tokenizer: Any) -> Path:
+def _write(tokenizer: Any) -> Path:
     """Returns a file with the tokenizer.json, which is kept until the process ends: adapters read
-    it again."""
-    data = json_of(tokenizer).encode("utf-8")
+    it again. Raises OptionError if a tokenizer read from the file would not be the same."""
+    from tokpar.adapters.hf_copy import tokenizer_json_of  # imports tokenizers
+    from tokpar.adapters.hf_source import Caller
+    from tokpar.adapters.hf_v0 import adapter_of
+
+    own = tokenizer.backend_tokenizer
+    if own.encode_special_tokens:
+        raise OptionError("split_special_tokens has no place in it")
+    refused = adapter_of(Caller(own), Settings()).postprocess_refused
+    if refused is not None:
+        raise OptionError(refused)
+    config = tokenizer_json_of(own)
+    if type(own).from_str(config).to_str() != config:
+        raise OptionError("it is not the same when it is written and read")
+    data = config.encode("utf-8")
     path = _folder() / hashlib.sha256(data).hexdigest()[:16] / "tokenizer.json"
     if not path.exists():
         path.parent.mkdir(exist_ok=True)

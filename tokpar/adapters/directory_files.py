@@ -13,7 +13,7 @@ from typing import Any
 from tokpar.adapter_parts import Loader
 from tokpar.adapters.settings import TEKKEN, DirectoryTokenizer
 from tokpar.errors import FileFormatError
-from tokpar.files.formats import read_config
+from tokpar.files.formats import read_config, read_object
 
 TOKENIZER_JSON = "tokenizer.json"
 GENERIC = ("PreTrainedTokenizerFast", "TokenizersBackend")
@@ -86,10 +86,10 @@ def _deciding_settings(directory: Path) -> Iterator[str]:
         if path.suffix in _SILENT_SUFFIXES or path.name in _SILENT_SUFFIXES:
             continue
         if path.name in _READ:
-            for key, value in _read(path).items():
+            for key, value in read_object(path).items():
                 if not _READ[path.name](key, value, added_tokens, is_bpe):
                     yield f"{path.name} sets {key} to {json.dumps(value)[:60]}"
-        elif path.name == "config.json" and "model_type" in (found := _read(path)):
+        elif path.name == "config.json" and "model_type" in (found := read_object(path)):
             yield f"config.json sets model_type to {json.dumps(found['model_type'])[:60]}"
         else:
             yield f"it holds {path.name}"
@@ -143,13 +143,3 @@ _READ: dict[str, Callable[[str, Any, _AddedTokens, bool], bool]] = {
     "added_tokens.json": lambda key, value, added_tokens, is_bpe: False,
 }
 """By file with content that has no effect: True for a key and its value without effect."""
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise FileFormatError(f"{path} is no JSON: {error}") from error
-    if not isinstance(found, dict):
-        raise FileFormatError(f"{path}: expected a JSON object, got {type(found).__name__}")
-    return found

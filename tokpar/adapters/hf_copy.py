@@ -14,7 +14,7 @@ from tokenizers.models import Unigram
 
 from tokpar.adapters.hf_look import COMPONENTS, MODEL_SETTINGS, SAMPLING, read_model
 from tokpar.adapters.hf_postprocess import parse_component
-from tokpar.adapters.settings import is_panic
+from tokpar.adapters.settings import is_panic, unless_custom
 from tokpar.errors import EngineError, OptionError
 from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths, with_tokens
 from tokpar.facts.hf_vocabulary import token_bytes
@@ -132,12 +132,8 @@ def facts_of_copy(
 def _stages(tokenizer: Any) -> Json | None:
     """Returns the stages before the model, as in `tokenizer.json`. None if a stage is written in
     Python."""
-    try:
-        return {name: parse_component(getattr(tokenizer, name)) for name in _BEFORE_THE_MODEL}
-    except Exception as error:
-        if "ustom" not in str(error):
-            raise
-        return None
+    names = _BEFORE_THE_MODEL
+    return unless_custom(lambda: {n: parse_component(getattr(tokenizer, n)) for n in names})
 
 
 def _config(tokenizer: Any, stages: Json, vocabulary: object) -> Json:
@@ -236,12 +232,9 @@ def tokenizer_json_of(tokenizer: Any) -> str:
         raise OptionError("cannot be built in another process: two tokens have one id")
     if max(tokens.values(), default=0) > _MOST_WRITTEN:
         raise OptionError("cannot be built in another process: ids too great to be written down")
-    try:
-        config: str = tokenizer.to_str()
-    except Exception as error:
-        if "ustom" not in str(error):
-            raise
-        raise OptionError(f"cannot be built in another process: {CUSTOM}") from None
+    config: str | None = unless_custom(tokenizer.to_str)
+    if config is None:
+        raise OptionError(f"cannot be built in another process: {CUSTOM}")
     return config
 
 

@@ -7,29 +7,18 @@ The first route that gives the ids of the text is used."""
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tokpar.adapters.hf_look import AFFIXES
-from tokpar.adapters.hf_offset_parts import (
-    RowPart,
-    check_spans,
-    group_parts,
-)
 from tokpar.adapters.hf_postprocess import OTHER_IDS
-from tokpar.adapters.settings import raise_panic
-from tokpar.arrays import (
-    IdArray,
-    IntArray,
-    SpanArray,
-    code_point_spans,
-    offsets_of,
-)
+from tokpar.adapters.hf_source import id_array
+from tokpar.adapters.settings import call_engine
+from tokpar.arrays import IdArray, SpanArray, code_point_spans
 from tokpar.concatenation import Part, parts_between, shift_spans
 from tokpar.cuts.finder import finder_for
 from tokpar.facts.hf_facts import MISPLACED
@@ -45,6 +34,8 @@ PART = 1 << 12
 """The least code points of a part between certified cuts."""
 TOGETHER = 1 << 19
 """The most code points of parts in one call of the engine, which makes an object for each token."""
+RowPart = tuple[int, Part]
+"""The number of a text, and a part of it between certified cuts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,14 +60,19 @@ class EngineOffsets:
             raise LookupError(MISPLACED)
         known = ((k, self._without_engine(text, rows[k])) for k, text in enumerate(texts))
         found = {k: spans for k, spans in known if spans is not None}
-        encoded = _missing(found, len(texts))
-        if encoded:
-            found |= self._by_parts(texts, rows, encoded)
+        encoded = [k for k in range(len(texts)) if k not in found]
+        for parts_of in (self._parts, _whole):
+            left = [k for k in encoded if k not in found]
+            parts = [(k, part) for k in left for part in parts_of(texts[k])]
+            found |= self._by_parts(texts, rows, parts)
+        if len(found) < len(texts):
+            raise LookupError(OTHER_IDS)
         if certain and any((found[k] > len(texts[k])).any() for k in encoded):
             raise LookupError("the engine places tokens behind the end of the text")
         if len(found) == 1:
             return found[0]
-        return np.concatenate([_NOWHERE, *(found[k] for k in range(len(found)))])
+        nowhere = np.empty((0, 2), dtype=np.int64)
+        return np.concatenate([nowhere, *(found[k] for k in range(len(found)))])
 
     @property
     def _misplaces(self) -> bool:
@@ -100,28 +96,13 @@ class EngineOffsets:
         call = None if self.later_call is None else self.later_call.call
         return None if call is None else call.places(text)
 
-    def _by_parts(
-        self, texts: Sequence[str], rows: Rows, numbers: Sequence[int]
-    ) -> dict[int, SpanArray]:
-        """Returns the offsets of texts, part by part, or from the whole text if the parts do not
-        give its ids."""
-        parts = [part for k in numbers for part in self._parts(k, texts[k])]
-        done = self._parts_joined(texts, rows, parts)
-        whole = [_whole_text(k, texts[k]) for k in numbers if k not in done]
-        if whole:
-            done |= self._parts_joined(texts, rows, whole)
-        if len(done) < len(numbers):
-            raise LookupError(OTHER_IDS)
-        return done
-
-    def _parts(self, k: int, text: str) -> list[RowPart]:
-        """Returns the parts of text `k` between certified cuts, or one part if there are no
-        cuts."""
+    def _parts(self, text: str) -> Iterator[Part]:
+        """Returns the parts of a text between certified cuts, or one part if there are no cuts."""
         finder = finder_for(self.facts)
         if not self._composes(text) or finder.refusal_for(text) is not None:
-            return [_whole_text(k, text)]
+            return _whole(text)
         cuts = finder.find_each(text, PART) if len(text) > PART else []
-        return [RowPart(k, part) for part in parts_between(cuts, len(text))]
+        return parts_between(cuts, len(text))
 
     def _composes(self, text: str) -> bool:
         """True if the offsets of the segments are the offsets of the whole text.
@@ -134,24 +115,26 @@ class EngineOffsets:
             return False
         return not any(token.content in text for token in self.facts.added_tokens)
 
-    def _parts_joined(
+    def _by_parts(
         self, texts: Sequence[str], rows: Rows, parts: Sequence[RowPart]
     ) -> dict[int, SpanArray]:
         """Returns the offsets of each text whose parts have the ids of the text.
 
-        The engine gets the parts in groups, because it makes an object for each token."""
-        joined: dict[int, list[SpanArray]] = {part.row: [] for part in parts}
+        A part with a token that reaches beyond it, and that is no whole text, has none."""
+        joined: dict[int, list[SpanArray]] = {k: [] for k, _ in parts}
         used = dict.fromkeys(joined, 0)
-        for some in group_parts(parts, TOGETHER):
-            slices = [part.part.slice_of(texts[part.row]) for part in some]
-            for part, (ids, places) in zip(some, self._encode_parts(slices), strict=True):
-                spans = check_spans(ids, places, part, rows[part.row][used[part.row] :])
-                if spans is None:
-                    joined.pop(part.row, None)
-                elif part.row in joined:
-                    moved = shift_spans(spans, part.first, part.part.absorbed_chars)
-                    joined[part.row].append(moved)
-                    used[part.row] += len(spans)
+        for some in _groups(parts):
+            encoded = self._encode_parts([part.slice_of(texts[k]) for k, part in some])
+            for (k, part), (ids, spans) in zip(some, encoded, strict=True):
+                if k not in joined:
+                    continue
+                first, expected = part.start + part.absorbed_chars, rows[k][used[k] :][: len(ids)]
+                is_whole = part == Part(0, len(texts[k]))
+                if np.array_equal(ids, expected) and (is_whole or _fit(spans, part.stop - first)):
+                    joined[k].append(shift_spans(spans, first, part.absorbed_chars))
+                    used[k] += len(spans)
+                else:
+                    del joined[k]
         return {k: np.concatenate(j) for k, j in joined.items() if used[k] == len(rows[k])}
 
     def _encode_parts(self, texts: Sequence[str]) -> list[tuple[IdArray, SpanArray]]:
@@ -159,36 +142,37 @@ class EngineOffsets:
         known = {k: self._places(text) for k, text in enumerate(texts)}
         found = {k: (each.ids, each.spans) for k, each in known.items() if each is not None}
         others = [k for k in known if k not in found]
-        ids, counts, spans = self._encode([texts[k] for k in others])
-        for k, (start, stop) in zip(others, pairwise(offsets_of(counts).tolist()), strict=True):
-            found[k] = ids[start:stop], spans[start:stop]
+        found |= zip(others, self._encode([texts[k] for k in others]), strict=True)
         return [found[k] for k in known]
 
-    def _encode(self, texts: Sequence[str]) -> tuple[IdArray, IntArray, SpanArray]:
-        """Returns all ids, the number of ids of each text, and the offsets from the start of each
-        text."""
-        try:
-            encodings = self.engine.encode_batch(list(texts), add_special_tokens=False)
-        except BaseException as error:
-            raise_panic(error, texts)
-            raise
-        ids, flat, counts = array("I"), array("q"), []
-        for i, encoding in enumerate(encodings):
-            encodings[i] = None
-            own = encoding.ids
-            ids.extend(own)
-            counts.append(len(own))
-            flat.extend(chain.from_iterable(encoding.offsets))
-        spans: SpanArray = np.frombuffer(flat, dtype=np.int64).reshape(-1, 2)
-        return np.frombuffer(ids, dtype=np.uint32), np.array(counts, dtype=np.int64), spans
+    def _encode(self, texts: list[str]) -> Iterator[tuple[IdArray, SpanArray]]:
+        """Yields the engine's ids and offsets of each text."""
+        encode = self.engine.encode_batch
+        for encoding in call_engine(texts, encode, texts, add_special_tokens=False):
+            flat = np.fromiter(chain.from_iterable(encoding.offsets), dtype=np.int64)
+            yield id_array(encoding.ids), flat.reshape(-1, 2)
 
 
-_NOWHERE: SpanArray = np.empty((0, 2), dtype=np.int64)
+def _whole(text: str) -> Iterator[Part]:
+    return iter([Part(0, len(text))])
 
 
-def _missing(spans_by_text: Mapping[int, SpanArray], texts: int) -> list[int]:
-    return [k for k in range(texts) if k not in spans_by_text]
+def _groups(parts: Sequence[RowPart]) -> Iterator[Sequence[RowPart]]:
+    """Yields groups of parts, one for each call of the engine: at most `TOGETHER` code points, or
+    one part."""
+    first = size = 0
+    for i, (_, part) in enumerate(parts):
+        length = part.stop - part.start
+        if i > first and size + length > TOGETHER:
+            yield parts[first:i]
+            first, size = i, 0
+        size += length
+    if first < len(parts):
+        yield parts[first:]
 
 
-def _whole_text(row: int, text: str) -> RowPart:
-    return RowPart(row, Part(0, len(text)), is_whole=True)
+def _fit(spans: SpanArray, code_points: int) -> bool:
+    """True if all tokens lie in a part of `code_points` and begin before its end."""
+    starts, stops = spans[:, 0], spans[:, 1]
+    fits = (starts <= stops) & (stops <= code_points) & (starts < code_points)
+    return bool(fits.all())

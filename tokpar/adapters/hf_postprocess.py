@@ -8,17 +8,20 @@ from __future__ import annotations
 import json
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tokpar.adapters.cached_rows import CachedAdapter
-from tokpar.arrays import LONG_ROW, IdArray, IntArray, copy_rows, has_surrogate, offsets_of
+from tokpar.adapters.settings import Settings
+from tokpar.arrays import IdArray, IntArray, copy_rows, has_surrogate, offsets_of
 from tokpar.concatenation import concatenate
 from tokpar.errors import FileFormatError
+from tokpar.facts.hf_vocabulary import bytes_of_token
 from tokpar.files.json_parts import InsertedIds, Json, read_around
+from tokpar.spans import spans_of
 from tokpar.types import Facts, Rows
 
 if TYPE_CHECKING:
@@ -114,8 +117,8 @@ class PostProcess:
             raise NativeRefusesError
         if len(rows) == 1:
             return Rows.of([self._row(rows.ids)])
-        if self.truncation is None and self.padding is None:
-            return self._insert_special_tokens(rows) if self._inserts else rows
+        if self.truncation is None and self.padding is None and not self._inserts:
+            return rows
         lengths = np.diff(rows.offsets)
         kept = lengths if self.truncation is None else self.truncation.kept_lengths(lengths)
         from_end = self.truncation is not None and self.truncation.direction == "left"
@@ -151,21 +154,6 @@ class PostProcess:
             parts.insert(0 if self.padding.direction == "left" else 3, filling)
         return concatenate(parts)
 
-    def _insert_special_tokens(self, rows: Rows) -> Rows:
-        offsets = rows.offsets + self._inserts * np.arange(len(rows) + 1)
-        final = np.empty(int(offsets[-1]), dtype=np.uint32)
-        own = np.ones(len(final), dtype=np.bool_)
-        places = [(offsets[:-1] + k, id_) for k, id_ in enumerate(self.prefix.tolist())]
-        places += [(offsets[1:] - k, id_) for k, id_ in enumerate(self.suffix.tolist()[::-1], 1)]
-        for place, id_ in places:
-            final[place], own[place] = id_, False
-        if len(rows) * LONG_ROW > len(final):
-            final[own] = rows.ids
-        else:
-            start = offsets[:-1] + len(self.prefix)
-            copy_rows(rows.ids, rows.offsets[:-1], np.diff(rows.offsets), final, start)
-        return Rows(final, offsets)
-
     @property
     def _inserts(self) -> int:
         return len(self.prefix) + len(self.suffix)
@@ -175,6 +163,7 @@ class PostProcessingAdapter(CachedAdapter):
     """An adapter that applies `_postprocess` to the ids of whole texts."""
 
     facts: Facts
+    settings: Settings
     later_call: LaterCall | None = None
     """The compiled call of the tokenizer, as soon as its tables are there; None if it has none."""
     _postprocess: PostProcess
@@ -196,8 +185,23 @@ class PostProcessingAdapter(CachedAdapter):
         """The contents of the added tokens by id."""
         return {token.id: token.content for token in self.facts.added_tokens}
 
+    def token_bytes(self, id_: int) -> bytes | None:
+        """The bytes of a token of byte-level BPE, or of an added token; None for other tokens."""
+        content, token = self._contents.get(id_), self._token(id_)
+        if content is not None:
+            return content.encode("utf-8")
+        return bytes_of_token(token) if self.facts.byte_level and token is not None else None
+
+    @abstractmethod
+    def _token(self, id_: int) -> str | None:
+        """Returns the token of an id as the vocabulary spells it, or None."""
+
     def _bare_rows(self, texts: Sequence[str]) -> Rows:
         return self.encode_many(texts, False)
+
+    def _with_spans(self, rows: Rows, texts: Sequence[str]) -> Rows:
+        """Returns the rows of texts with their spans. Raises LookupError, see `locate`."""
+        return replace(rows, spans=spans_of(self, texts, rows, code_points=False))
 
     @abstractmethod
     def encode_whole(self, text: str) -> IdArray:

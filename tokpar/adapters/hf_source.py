@@ -1,9 +1,10 @@
-"""What the caller gave: a tokenizer object, its wrapper, or a file."""
+"""What the caller gave: a tokenizer object, its wrapper, a file, or a parsed file."""
 
 from __future__ import annotations
 
+import json
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,22 +13,6 @@ from tokenizers import Tokenizer
 
 from tokpar.adapters.settings import DirectoryTokenizer, path_of, refusing
 from tokpar.arrays import IdArray
-from tokpar.limits import CACHE_BYTES
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """The settings of `load`.
-
-    `truncation`, `padding`: True if the truncation and padding of the tokenizer are applied.
-    `cache_bytes`: the budget of its cache. `engine_check`: True if the engine also encodes each
-    new pre-token."""
-
-    add_special_tokens: bool = True
-    truncation: bool = True
-    padding: bool = True
-    cache_bytes: int = CACHE_BYTES
-    engine_check: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +50,8 @@ class Caller:
 
 def caller_of(source: object) -> Caller | None:
     """Returns what `source` is, or None if it is nothing of tokenizers below 1.0."""
+    if isinstance(source, Mapping):
+        return Caller(Tokenizer.from_str(json.dumps(source)), is_fixed=True)
     if isinstance(source, Tokenizer):
         return Caller(source)
     loader = source.loader if isinstance(source, DirectoryTokenizer) else None

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tokpar.adapters.hf_postprocess import OTHER_IDS, parse_component
 from tokpar.adapters.hf_token_names import TokenNames
-from tokpar.arrays import SPACES, IdArray, IntArray, SpanArray, offsets_of
+from tokpar.arrays import SPACES, IdArray, IntArray, SpanArray, offsets_of, range_indices
 from tokpar.files.json_parts import stages
 from tokpar.types import Facts, Rows
 
@@ -60,11 +60,11 @@ class Trimming:
         starts, stops = rows.offsets[:-1], rows.offsets[1:]
         if cut is not None:
             starts, stops = starts + cut[0], stops - cut[1]
-            kept = _are_inside(len(spans), starts, stops)
+            lengths = np.maximum(stops - starts, 0)
+            kept = range_indices(starts, lengths)
             spans = spans[kept]
             counts = None if counts is None else (counts[0][kept], counts[1][kept])
-            starts = offsets_of(stops - starts)[:-1]
-            stops = np.append(starts[1:], len(spans))
+            starts, stops = (edges := offsets_of(lengths))[:-1], edges[1:]
         if counts is None:
             return spans
         is_first = np.zeros(len(spans), dtype=np.bool_)
@@ -189,12 +189,3 @@ class Blanks:
 
 def _blanks(token: str) -> tuple[int, int]:
     return len(token) - len(token.lstrip(_BLANKS)), len(token) - len(token.rstrip(_BLANKS))
-
-
-def _are_inside(count: int, starts: IntArray, stops: IntArray) -> NDArray[np.bool_]:
-    """Returns which of `count` places lie in one of the ranges: 4, [1], [3] gives [F, T, T, F]."""
-    steps = np.zeros(count + 1, dtype=np.int64)
-    np.add.at(steps, starts, 1)
-    np.add.at(steps, np.maximum(starts, stops), -1)
-    inside: NDArray[np.bool_] = steps[:-1].cumsum() > 0
-    return inside

@@ -13,7 +13,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property, partial
-from itertools import chain
 from typing import TYPE_CHECKING, Any, NoReturn
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -33,36 +32,28 @@ from tokpar.adapters.hf_copy import (
     why_copy_differs,
 )
 from tokpar.adapters.hf_look import (
-    AFFIXES,
     MODEL_SETTINGS,
     Look,
     look_at_model,
     skips_special_tokens,
 )
 from tokpar.adapters.hf_postprocess import (
-    OTHER_IDS,
     PostProcess,
     PostProcessingAdapter,
     postprocess_of,
 )
-from tokpar.adapters.hf_source import Caller, Settings, caller_of, id_array
+from tokpar.adapters.hf_source import Caller, caller_of, id_array
 from tokpar.adapters.hf_version import own_methods
 from tokpar.adapters.settings import (
-    POSTPROCESS_FLAGS,
-    DirectoryTokenizer,
-    bert_file,
+    Settings,
     call_engine,
-    flags,
     is_panic,
-    path_of,
-    take_cache_bytes,
-    take_engine_check,
+    unless_custom,
 )
 from tokpar.arrays import IdArray, IntArray, SpanArray, byte_starts, offsets_of
 from tokpar.errors import ChangedError, OptionError
-from tokpar.facts.hf_facts import MISPLACED
 from tokpar.foreign_errors import raise_foreign
-from tokpar.types import DIVIDED_SCHEMES, Piece, Rows
+from tokpar.types import DIVIDED_SCHEMES, Rows
 
 if TYPE_CHECKING:
     from tokpar.adapters.hf_offsets import EngineOffsets
@@ -83,23 +74,10 @@ SPECIAL_TOKENS = tuple(
 """The names that transformers has for special tokens."""
 
 
-def load(source: object, **settings: Any) -> HuggingFaceTokenizer | None:
+def load(source: object, settings: Settings) -> HuggingFaceTokenizer | None:
     """Returns an adapter for releases below 1.0, see `hf_version.load`."""
-    path = None if isinstance(source, DirectoryTokenizer) else path_of(source, ".txt")
-    if path is not None:
-        cache_bytes, settings = take_cache_bytes(settings, (*POSTPROCESS_FLAGS, "lowercase"))
-        config, postprocess_flags = bert_file(path, settings)
-        caller = Caller(Tokenizer.from_str(json.dumps(config)), is_fixed=True)
-        return _adapter_for(caller, Settings(**postprocess_flags, cache_bytes=cache_bytes))
-    found = caller_of(source)
-    if found is None:
-        return None
-    cache_bytes, settings = take_cache_bytes(settings, (*POSTPROCESS_FLAGS, "engine_check"))
-    check = take_engine_check(settings)
-    return _adapter_for(
-        found,
-        Settings(**flags(settings, POSTPROCESS_FLAGS), cache_bytes=cache_bytes, engine_check=check),
-    )
+    caller = caller_of(source)
+    return None if caller is None else adapter_of(caller, settings)
 
 
 _snapshots: WeakKeyDictionary[Any, dict[Hashable, HuggingFaceTokenizer]] = WeakKeyDictionary()
@@ -128,7 +106,7 @@ def _snapshots_of(own: object) -> dict[Hashable, HuggingFaceTokenizer]:
     return known
 
 
-def _adapter_for(caller: Caller, settings: Settings) -> HuggingFaceTokenizer:
+def adapter_of(caller: Caller, settings: Settings) -> HuggingFaceTokenizer:
     """Returns a snapshot of the caller's tokenizer: the kept one, if nothing was changed since."""
     if caller.is_fixed:
         return _live_or_copied(HuggingFaceTokenizer(caller, settings), caller)
@@ -154,7 +132,7 @@ def from_json(config: str, encode_special_tokens: bool, settings: Settings) -> H
     `same_as`."""
     own = same_as(config)
     own.encode_special_tokens = encode_special_tokens
-    return _adapter_for(Caller(own, is_fixed=True), settings)
+    return adapter_of(Caller(own, is_fixed=True), settings)
 
 
 class HuggingFaceTokenizer(PostProcessingAdapter):
@@ -229,11 +207,8 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         It is equal in all processes. None for components written in Python."""
         self._require_unchanged()
         own, model = self._whole, self._whole.model
-        try:
-            written = own.to_str()
-        except Exception as error:  # the library has no exception type for this
-            if "ustom" not in str(error):
-                raise
+        written = unless_custom(own.to_str)
+        if written is None:
             return None
         size, tokens = own.get_vocab_size(with_added_tokens=False), None
         if len(json.loads(written)["model"]["vocab"]) < size:  # a written model has each id once
@@ -281,11 +256,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
     def origin(self) -> Origin:
         """The private copy, for a checker."""
         copied = self._whole if self._is_fixed else self._wrapper or self._whole
-        return Origin(copied, self._postprocess_flags)
-
-    @property
-    def _postprocess_flags(self) -> dict[str, bool]:
-        return {name: getattr(self.settings, name) for name in POSTPROCESS_FLAGS}
+        return Origin(copied, self.settings.flags)
 
     @property
     def engine(self) -> Any:
@@ -335,35 +306,23 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
 
     def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
         """Returns one row per text, on all cores, GIL released. Raises EngineError on a panic."""
-        with_offsets = spans and self._lengths is None
         self._require_unchanged()
-        call = self._chunks.encode_batch if with_offsets else self._chunks.encode_batch_fast
         try:
-            encodings = call(list(texts), add_special_tokens=False)
+            encodings = self._chunks.encode_batch_fast(list(texts), add_special_tokens=False)
         except BaseException as error:
             raise_foreign(error)
             if isinstance(error, Exception) or is_panic(error):
                 for text in texts:
                     self.encode(text)
             raise
-        if spans:
-            return self._locate_rows(texts, encodings)
         flat, lengths = array("I"), []
         for i, encoding in enumerate(encodings):
             encodings[i] = None
             ids = encoding.ids
             flat.extend(ids)
             lengths.append(len(ids))
-        return Rows(np.frombuffer(flat, dtype=np.uint32), offsets_of(lengths))
-
-    def _locate_rows(self, texts: Sequence[str], encodings: list[Any]) -> Rows:
-        pieces = []
-        for i, text in enumerate(texts):
-            encoding, encodings[i] = encodings[i], None
-            ids, known = id_array(encoding.ids), self._lengths
-            spans = known.spans(ids, text) if known else self._places(encoding, text)
-            pieces.append(Piece(ids, spans))
-        return Rows.of_pieces(pieces)
+        rows = Rows(np.frombuffer(flat, dtype=np.uint32), offsets_of(lengths))
+        return self._with_spans(rows, texts) if spans else rows
 
     def encode_whole(self, text: str) -> IdArray:
         """Returns the ids of the tokenizer's own call. Raises its errors, EngineError on a panic,
@@ -387,24 +346,8 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         ids, and where the engine's spans are wrong."""
         if self._lengths is not None:
             return self._lengths.spans(ids, text)
-        self._require_unchanged()
-        encoding = self._chunks.encode(text, add_special_tokens=False)
-        if not np.array_equal(id_array(encoding.ids), ids):
-            raise LookupError(OTHER_IDS)
-        return self._places(encoding, text)
-
-    def _places(self, encoding: Any, text: str) -> SpanArray:
-        """Returns the engine's offsets as UTF-8 byte spans. Raises LookupError where they may be
-        wrong."""
-        self._require_places(text)
-        return _offsets(encoding, text, self._chunks.model)
-
-    def _require_places(self, text: str) -> None:
-        from tokpar.facts.wrong_offsets import why_misplaced  # encoding does without it
-
-        why = why_misplaced(self.facts, text)
-        if why is not None:
-            raise LookupError(f"the engine may tell wrong places of tokens: {why}")
+        spans: SpanArray = byte_starts(text)[self.char_offsets([text], Rows.of([ids]))]
+        return spans
 
     def char_offsets(self, texts: Sequence[str], rows: Rows) -> SpanArray:
         """Returns [start, stop) of each token of `rows`: code points, int64 (n, 2), text by text,
@@ -414,8 +357,11 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         does."""
         self._require_unchanged()
         if self._lengths is None:
-            for text in texts:
-                self._require_places(text)
+            from tokpar.facts.wrong_offsets import why_misplaced  # encoding does without it
+
+            why = next(filter(None, (why_misplaced(self.facts, text) for text in texts)), None)
+            if why is not None:
+                raise LookupError(f"the engine may tell wrong places of tokens: {why}")
         return self._engine_offsets.spans_of(texts, rows, certain=True)
 
     def offset_mapping(
@@ -531,16 +477,10 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         own = self._whole if self._wrapper is None else self._decoder.backend_tokenizer
         return parts_of_hf(own, self._chunks, self._wrapper, skip_special_tokens)
 
-    def token_bytes(self, id_: int) -> bytes | None:
-        """The bytes of a token of byte-level BPE, or of an added token; None for other tokens."""
+    def _token(self, id_: int) -> str | None:
         self._require_unchanged()
-        content = self._contents.get(id_)
-        if content is not None:
-            return content.encode("utf-8")
-        from tokpar.facts.hf_vocabulary import bytes_of_token  # encoding does without it
-
-        token = self._chunks.model.id_to_token(id_) if self.facts.byte_level else None
-        return None if token is None else bytes_of_token(token)
+        token: str | None = self._chunks.model.id_to_token(id_)
+        return token
 
     def __reduce__(self) -> NoReturn:
         """Raises TypeError: a pickled Tokenizer need not give the same ids (see `same_as`)."""
@@ -581,7 +521,7 @@ class LiveTokenizer(HuggingFaceTokenizer):
     @property
     def origin(self) -> Origin:
         """The caller's object, for a checker."""
-        settings = {**self._postprocess_flags, "no_file": self.why_live}
+        settings = {**self.settings.flags, "no_file": self.why_live}
         return Origin(self._caller.native, settings)
 
     def encode(self, text: str) -> IdArray:
@@ -594,11 +534,8 @@ class LiveTokenizer(HuggingFaceTokenizer):
 
     def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
         """Returns one row per text. Raises LookupError where the private copy has other ids."""
-        rows = [self.encode(text) for text in texts]
-        if not spans:
-            return Rows.of(rows)
-        located = zip(rows, texts, strict=True)
-        return Rows.of_pieces([Piece(ids, self.locate(ids, text)) for ids, text in located])
+        rows = Rows.of(map(self.encode, texts))
+        return self._with_spans(rows, texts) if spans else rows
 
     def encode_whole(self, text: str) -> IdArray:
         return self._own_ids(text, self.settings.add_special_tokens)
@@ -638,15 +575,3 @@ class LiveTokenizer(HuggingFaceTokenizer):
 def _is_same_model(engine: Any, model_look: object) -> bool:
     """True if nobody changed the model since the look."""
     return model_look is None or look_at_model(engine) == model_look
-
-
-def _offsets(encoding: Any, text: str, model: Any) -> SpanArray:
-    """Returns the offsets of an encoding, which are code points, as UTF-8 byte spans."""
-    if getattr(model, "byte_fallback", False) and any(getattr(model, a, None) for a in AFFIXES):
-        raise LookupError(MISPLACED)
-    pairs = encoding.offsets
-    flat = np.fromiter(chain.from_iterable(pairs), dtype=np.int64, count=2 * len(pairs))
-    if flat.max(initial=0) > len(text):
-        raise LookupError("the engine places tokens behind the end of the text")
-    spans: SpanArray = byte_starts(text)[flat].reshape(-1, 2)
-    return spans

@@ -29,53 +29,43 @@ from tokpar.adapters.hf_postprocess import (
     postprocess_from,
 )
 from tokpar.adapters.settings import (
-    POSTPROCESS_FLAGS,
-    bert_file,
+    Settings,
     call_engine,
-    flags,
     path_of,
     refusing,
-    take_cache_bytes,
 )
 from tokpar.arrays import IdArray, SpanArray, offsets_of
 from tokpar.cache.segment_cache import SegmentCache, segment_cache_for
 from tokpar.errors import EngineError, FileFormatError
 from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths
-from tokpar.facts.hf_vocabulary import bytes_of_token
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.files.format_upgrade import as_format_one
 from tokpar.files.json_parts import InsertedIds
 from tokpar.interfaces import Locates
-from tokpar.limits import CACHE_BYTES
 from tokpar.patterns.known_pattern import shipped_pattern
 from tokpar.types import Facts, Rows
 
-_DEFAULTS: Mapping[str, bool] = dict.fromkeys(POSTPROCESS_FLAGS, True)
+_DEFAULTS = Settings()
 _BARE: Mapping[str, Any] = {"add_special_tokens": False, "padding": None, "truncation": None}
 
 MOST_KEPT = 4
 """So many tokenizer objects are kept with their facts. Weak references to them are not possible."""
 
 
-def load(source: object, **settings: Any) -> HuggingFaceOneTokenizer | None:
+def load(source: object, settings: Settings = _DEFAULTS) -> HuggingFaceOneTokenizer | None:
     """Returns an adapter for releases from 1.0 on, see `hf_version.load`."""
-    path = path_of(source, ".json", ".txt")
-    if path is not None and path.suffix == ".txt":
-        cache_bytes, settings = take_cache_bytes(settings, (*POSTPROCESS_FLAGS, "lowercase"))
-        config, postprocess_flags = bert_file(path, settings)
-        return HuggingFaceOneTokenizer(_of_config(config), postprocess_flags, cache_bytes)
+    path = path_of(source, ".json")
+    if isinstance(source, Mapping):
+        return HuggingFaceOneTokenizer(_of_config(source), settings)
     if path is None and not isinstance(source, Tokenizer):
         return None
-    cache_bytes, settings = take_cache_bytes(settings, POSTPROCESS_FLAGS)
-    own = source if path is None else _from_file(path)
-    return HuggingFaceOneTokenizer(own, flags(settings, POSTPROCESS_FLAGS), cache_bytes)
+    return HuggingFaceOneTokenizer(source if path is None else _from_file(path), settings)
 
 
 def rebuild(
     config: Mapping[str, Any],
     digest: str,
-    settings: Mapping[str, bool],
-    cache_bytes: int,
+    settings: Settings,
     truncation: Any,
     padding: Any,
 ) -> HuggingFaceOneTokenizer:
@@ -85,7 +75,7 @@ def rebuild(
     if json_facts_of(own).digest != digest:
         raise EngineError("this tokenizer is not the same when it is written and read again")
     own.truncation, own.padding = truncation, padding
-    return HuggingFaceOneTokenizer(own, settings, cache_bytes)
+    return HuggingFaceOneTokenizer(own, settings)
 
 
 def _from_file(path: Path) -> Any:
@@ -107,26 +97,22 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
     loader: Loader | None = None
     """What made the tokenizer of a directory, or None."""
 
-    def __init__(
-        self, own: Any, settings: Mapping[str, bool] = _DEFAULTS, cache_bytes: int = CACHE_BYTES
-    ) -> None:
-        self._own = own
-        self._cache_bytes = cache_bytes
-        self._settings = {**_DEFAULTS, **settings}
-        names = "truncation", "padding"
-        given = {name: getattr(own, name) if self._settings[name] else None for name in names}
+    def __init__(self, own: Any, settings: Settings) -> None:
+        self._own, self.settings = own, settings
         # the caller may set others later
-        self._call = {"add_special_tokens": self._settings["add_special_tokens"], **given}
+        truncation = own.truncation if settings.truncation else None
+        padding = own.padding if settings.padding else None
+        special = settings.add_special_tokens
+        self._call = {"add_special_tokens": special, "truncation": truncation, "padding": padding}
         self._json_facts = json_facts_of(own)
         self.facts = self._json_facts.facts
-        self._postprocess = _postprocess(
-            self._json_facts.inserted_ids, self._settings, *given.values()
-        )
+        inserted_ids = self._json_facts.inserted_ids
+        self._postprocess = _postprocess(inserted_ids, special, truncation, padding)
 
     def _make_segment_cache(self) -> SegmentCache | None:
         if self.facts.model == "BPE":  # the engine has its own cache of words, as fast as ours
             return None
-        return segment_cache_for(self.facts, self._cache_bytes)
+        return segment_cache_for(self.facts, self.settings.cache_bytes)
 
     @property
     def traits(self) -> EngineTraits:
@@ -136,7 +122,7 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
     @property
     def origin(self) -> Origin:
         """The caller's object, for a checker."""
-        return Origin(self._own, self._settings)
+        return Origin(self._own, self.settings.flags)
 
     @property
     def fingerprint(self) -> str:
@@ -180,10 +166,7 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
     def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
         """Returns one row per text, on all cores, GIL released. Raises EngineError on a panic."""
         rows = self._batch(texts, _BARE)
-        if not spans:
-            return rows
-        located = [self.locate(rows[k], text) for k, text in enumerate(texts)]
-        return replace(rows, spans=np.concatenate(located) if located else None)
+        return self._with_spans(rows, texts) if spans else rows
 
     def whole_batch(self, texts: Sequence[str]) -> Rows:
         return self._batch(texts, self._call)
@@ -237,15 +220,11 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
         size = len(config["model"]["vocab"]) + len(config.get("added_tokens") or ())
         return parts_of_hf_one(self._own, config.get("decoder"), size, skip_special_tokens)
 
-    def token_bytes(self, id_: int) -> bytes | None:
-        """The bytes of a token of byte-level BPE, or of an added token; None for other tokens."""
-        content = self._contents.get(id_)
-        if content is not None:
-            return content.encode("utf-8")
-        if not self.facts.byte_level or not 0 <= id_ < self.vocabulary_size:
+    def _token(self, id_: int) -> str | None:
+        if not 0 <= id_ < self.vocabulary_size:
             return None
         found: list[str] = self._own.decode_tokens([id_], skip_special_tokens=False)
-        return bytes_of_token(found[0]) if found else None
+        return found[0] if found else None
 
     def spec(self) -> tuple[Callable[..., HuggingFaceOneTokenizer], Mapping[str, Any]]:
         """Returns `rebuild` and its arguments: the tokenizer in format 1.0, its digest, the
@@ -256,27 +235,26 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
         return rebuild, {
             "config": config_of(self._own),
             "digest": self._json_facts.digest,
-            "settings": self._settings,
-            "cache_bytes": self._cache_bytes,
+            "settings": self.settings,
             "truncation": self._call["truncation"],
             "padding": self._call["padding"],
         }
 
 
 def _postprocess(
-    inserted_ids: InsertedIds | str, settings: Mapping[str, bool], truncation: Any, padding: Any
+    inserted_ids: InsertedIds | str, add_special_tokens: bool, truncation: Any, padding: Any
 ) -> PostProcess:
     """Returns the post-processing; it has no stride. If special tokens fill the whole length,
     nothing of the text is kept."""
     cut = pad = None
-    if truncation is not None and settings["truncation"]:
+    if truncation is not None:
         cut = {name: getattr(truncation, name) for name in ("max_length", "strategy", "direction")}
-        inserted = sum(map(len, inserted_ids)) if settings["add_special_tokens"] else 0
+        inserted = sum(map(len, inserted_ids)) if add_special_tokens else 0
         cut |= {"max_length": max(cut["max_length"], inserted), "stride": 0}
-    if padding is not None and settings["padding"]:
+    if padding is not None:
         names = ("length", "pad_to_multiple_of", "direction", "pad_id")
         pad = {name: getattr(padding, name) for name in names}
-    return postprocess_from(inserted_ids, settings["add_special_tokens"], cut, pad)
+    return postprocess_from(inserted_ids, add_special_tokens, cut, pad)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,15 +3,14 @@ for 1.x."""
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tokpar.adapters.settings import DirectoryTokenizer, path_of
+from tokpar.adapters.settings import DirectoryTokenizer, path_of, read_settings
 from tokpar.errors import EngineError, FileFormatError
 
 if TYPE_CHECKING:
@@ -43,9 +42,13 @@ def load(source: object, **settings: Any) -> FileAdapter | None:
         try:
             return _adapter(source, settings)
         except FileFormatError as error:
-            from tokpar.files.format_upgrade import VERSION  # only an error needs it
+            from tokpar.files.format_upgrade import VERSION  # only an error needs them
+            from tokpar.files.formats import read_object
 
-            if installed_release() < (1,) and path.suffix == ".json" and _version(path) == VERSION:
+            version = None
+            with suppress(FileFormatError):
+                version = read_object(path).get("version")
+            if installed_release() < (1,) and version == VERSION:
                 raise FileFormatError(
                     f"{path} has format {VERSION}, which tokenizers reads from 1.0 on: "
                     f"{_INSTALL_ONE}; or load it with engine='pure'"
@@ -86,15 +89,15 @@ def _adapter(source: object, settings: dict[str, Any]) -> FileAdapter | None:
     if release < OLDEST:
         found = import_module("tokenizers").__version__
         raise EngineError(f"tokpar needs {_WORKING}; {found} is installed: {_INSTALL}")
-    line = "hf_v1" if release >= (1,) else "hf_v0"
-    adapter: FileAdapter | None = import_module(f"tokpar.adapters.{line}").load(source, **settings)
+    is_one = release >= (1,)
+    path = None if isinstance(source, DirectoryTokenizer) else path_of(source, ".txt")
+    if path is None:
+        chosen = read_settings(settings, *([] if is_one else ["engine_check"]))
+    else:
+        from tokpar.files.bert import bert_config  # other files do without it
+
+        chosen = read_settings(settings, "lowercase")
+        source = bert_config(path, settings.get("lowercase", True))
+    line = import_module(f"tokpar.adapters.{'hf_v1' if is_one else 'hf_v0'}")
+    adapter: FileAdapter | None = line.load(source, chosen)
     return adapter
-
-
-def _version(path: Path) -> object:
-    """Returns the format version of a ``tokenizer.json``, or None for another file."""
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        return None
-    return config.get("version") if isinstance(config, dict) else None

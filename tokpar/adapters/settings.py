@@ -74,21 +74,42 @@ def flags(settings: Mapping[str, Any], known_names: Sequence[str]) -> dict[str, 
     return dict(settings)
 
 
-def take_cache_bytes(
-    settings: Mapping[str, Any], known_names: Sequence[str]
-) -> tuple[int, dict[str, Any]]:
-    """Returns `cache_bytes`, and the other settings. Raises OptionError for an unknown setting."""
-    check_names(settings, (*known_names, "cache_bytes"))
-    others = dict(settings)
-    return require_cache_bytes(others.pop("cache_bytes", CACHE_BYTES)), others
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings of `load` for a tokenizer of Hugging Face.
+
+    `truncation`, `padding`: True if the truncation and padding of the tokenizer are applied.
+    `cache_bytes`: the budget of its cache. `engine_check`: True if the engine also encodes each
+    new pre-token."""
+
+    add_special_tokens: bool = True
+    truncation: bool = True
+    padding: bool = True
+    cache_bytes: int = CACHE_BYTES
+    engine_check: bool = False
+
+    @property
+    def flags(self) -> dict[str, bool]:
+        """Which post-processing steps are applied, by name."""
+        return {name: getattr(self, name) for name in POSTPROCESS_FLAGS}
 
 
-def take_engine_check(settings: dict[str, Any]) -> bool:
-    """Removes `engine_check` from the settings. Returns True if the engine also encodes each new
-    pre-token, False if it encodes samples only.
+def read_settings(given: Mapping[str, Any], *more_names: str) -> Settings:
+    """Returns the settings. Raises OptionError for an unknown setting or a wrong value.
 
-    Raises OptionError for a value other than "always" and "sampled"."""
-    value = settings.pop("engine_check", "sampled")
+    `more_names`: of "lowercase", a flag that is not returned, and "engine_check"."""
+    check_names(given, (*POSTPROCESS_FLAGS, *more_names, "cache_bytes"))
+    switches = (*POSTPROCESS_FLAGS, "lowercase")
+    chosen = flags({name: given[name] for name in switches if name in given}, switches)
+    chosen.pop("lowercase", None)
+    cache_bytes = require_cache_bytes(given.get("cache_bytes", CACHE_BYTES))
+    always = is_always(given.get("engine_check", "sampled"))
+    return Settings(**chosen, cache_bytes=cache_bytes, engine_check=always)
+
+
+def is_always(value: object) -> bool:
+    """Reads `engine_check`: True if the engine also encodes each new pre-token, False if it encodes
+    samples only. Raises OptionError for a value other than "always" and "sampled"."""
     if value not in ("sampled", "always"):
         raise OptionError(f'engine_check must be "sampled" or "always", got {value!r}')
     return bool(value == "always")
@@ -103,20 +124,19 @@ def path_of(source: object, *suffixes: str) -> Path | None:
     return path if (TEKKEN if is_tekken else path.suffix) in suffixes else None
 
 
-def bert_file(path: Path, settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, bool]]:
-    """Returns a BERT ``vocab.txt`` as a parsed ``tokenizer.json``, and the settings without
-    `lowercase`, which only this kind of file has.
-
-    Raises OptionError, FileFormatError, FileNotFoundError."""
-    from tokpar.files.bert import bert_config  # other files do without it
-
-    postprocess_flags = flags(settings, (*POSTPROCESS_FLAGS, "lowercase"))
-    return bert_config(path, postprocess_flags.pop("lowercase", True)), postprocess_flags
-
-
 def is_panic(error: BaseException) -> bool:
     """True if Rust code panicked. `except Exception` does not catch a panic."""
     return type(error).__name__ == "PanicException"
+
+
+def unless_custom(write: Callable[[], _T]) -> _T | None:
+    """Returns what `write` returns of components; None if one of them is written in Python."""
+    try:
+        return write()
+    except Exception as error:  # the library has no exception type for this
+        if "ustom" not in str(error):
+            raise
+        return None
 
 
 PANICS = {

@@ -21,7 +21,7 @@ from tokpar import kernel_modules
 from tokpar.adapter_parts import EngineTraits, Origin, TrustParts
 from tokpar.adapters.cached_rows import CachedAdapter
 from tokpar.adapters.fingerprint import fingerprint_of
-from tokpar.adapters.settings import TEKKEN, check_names, is_panic, path_of, take_engine_check
+from tokpar.adapters.settings import TEKKEN, check_names, is_always, is_panic, path_of
 from tokpar.adapters.tekken import read_tekken
 from tokpar.adapters.tiktoken_call import call_parts_of
 from tokpar.adapters.tiktoken_encodings import (
@@ -85,19 +85,17 @@ def load(
         source = read_tekken(tekken)
     if disallowed_special is None:
         disallowed_special = "all" if tekken is None else ()
-    always = take_engine_check({"engine_check": engine_check})
+    always = is_always(engine_check)
     given = allowed_special, disallowed_special
     why = own_encode(source)
     if why is not None:
         return _live(source, why, *given)
     known = _snapshots.setdefault(source, {})
     key = repr((*given, cache_bytes, always))
-    adapter = known.get(key)
-    if adapter is None:
+    if key not in known:
         own = twin_of(source)  # `source` itself would then live as long as its adapter
-        known[key] = adapter = TiktokenTokenizer(own, *given, require_cache_bytes(cache_bytes))
-        adapter.engine_check = always
-    return adapter
+        known[key] = TiktokenTokenizer(own, *given, require_cache_bytes(cache_bytes), always)
+    return known[key]
 
 
 _snapshots: WeakKeyDictionary[tiktoken.Encoding, dict[str, TiktokenTokenizer]] = WeakKeyDictionary()
@@ -124,9 +122,7 @@ def rebuild(
 ) -> TiktokenTokenizer:
     """Returns the adapter that `TiktokenTokenizer.spec` describes."""
     own = tiktoken.Encoding(**encoding)
-    adapter = TiktokenTokenizer(own, allowed_special, disallowed_special, cache_bytes)
-    adapter.engine_check = engine_check
-    return adapter
+    return TiktokenTokenizer(own, allowed_special, disallowed_special, cache_bytes, engine_check)
 
 
 def _from_file(
@@ -161,12 +157,13 @@ class TiktokenTokenizer(EncodingAdapter, CachedAdapter):
         allowed_special: Specials,
         disallowed_special: Specials,
         cache_bytes: int = CACHE_BYTES,
+        engine_check: bool = False,
     ) -> None:
         everything = encoding.special_tokens_set
         allowed_specials = _names("allowed_special", allowed_special, everything)
         super().__init__(encoding)
         self.cache_bytes = cache_bytes
-        self.engine_check = False
+        self.engine_check = engine_check
         """True if the engine also encodes each new pre-token."""
         self._allowed_specials = allowed_specials
         self._disallowed_specials = _names(
@@ -180,7 +177,7 @@ class TiktokenTokenizer(EncodingAdapter, CachedAdapter):
         known = shipped_pattern(ENGINE, (pattern,))
         specials = self.encoding._special_tokens
         by_chance = shadowed_reason(specials, self._allowed_specials)
-        tiles = known is not None and known.covers and not self._shared_ids
+        tiles = known is not None and known.covers and not self._lengths.doubtful
         return Facts(
             engine=ENGINE,
             model="BPE",
@@ -342,12 +339,7 @@ class TiktokenTokenizer(EncodingAdapter, CachedAdapter):
 
         It shares the cache of this adapter if both encode the same special tokens."""
         if allowed_specials != self._allowed_specials:
-            other = TiktokenTokenizer(
-                self.encoding, allowed_specials, frozenset(), self.cache_bytes
-            )
-            other._ranks = self._ranks
-            other.engine_check = self.engine_check
-            return other
+            return self._with_specials(self.encoding, allowed_specials)
         twin = copy(self)
         twin._disallowed_specials = frozenset()
         twin.__dict__.pop("later_call", None)  # it leaves forbidden tokens to the own call
@@ -362,13 +354,17 @@ class TiktokenTokenizer(EncodingAdapter, CachedAdapter):
         if refused is not None:
             raise OptionError(f"no part of a text can be untrusted: {refused}")
         check = self.check_text
-        return trust_parts_of(self.encoding, self._allowed_specials, self._with_encoding, check)
+        load = partial(self._with_specials, allowed_specials="all")
+        return trust_parts_of(self.encoding, self._allowed_specials, load, check)
 
-    def _with_encoding(self, encoding: tiktoken.Encoding) -> TiktokenTokenizer:
-        """Returns an adapter of an encoding with the same ranks and other special tokens, which
-        are all allowed."""
-        other = TiktokenTokenizer(encoding, "all", frozenset(), self.cache_bytes)
-        other._ranks, other.engine_check = self._ranks, self.engine_check
+    def _with_specials(
+        self, encoding: tiktoken.Encoding, allowed_specials: Specials
+    ) -> TiktokenTokenizer:
+        """Returns an adapter of an encoding with the same ranks, which refuses no special token."""
+        other = TiktokenTokenizer(
+            encoding, allowed_specials, frozenset(), self.cache_bytes, self.engine_check
+        )
+        other._ranks = self._ranks
         return other
 
     def decode_by_table(self, rows: Sequence[Sequence[int] | IdArray]) -> list[str | None]:
@@ -399,29 +395,19 @@ class TiktokenTokenizer(EncodingAdapter, CachedAdapter):
         }
 
     @cached_property
-    def _shared_ids(self) -> dict[int, list[bytes]]:
-        """The tokens of each id that several tokens of different lengths share, such as 200018 in
+    def _lengths(self) -> TokenLengths:
+        lengths = self._lengths_with({})
+        return self._lengths_with(self._tokens_of_shared_ids()) if lengths.doubtful else lengths
+
+    def _tokens_of_shared_ids(self) -> dict[int, list[bytes]]:
+        """Returns the tokens of each id that tokens of different lengths share, as 200018 of
         o200k_harmony.
 
         Special tokens come first, because the engine searches them first."""
-        if not self._last_lengths.doubtful:
-            return {}
         tokens: dict[int, list[bytes]] = {}
-        ids = chain(self._specials.values(), self.encoding._mergeable_ranks.values())
-        for token, id_ in zip(
-            chain(self._specials, self.encoding._mergeable_ranks), ids, strict=True
-        ):
+        for token, id_ in chain(self._specials.items(), self.encoding._mergeable_ranks.items()):
             tokens.setdefault(id_, []).append(token)
-        return {id_: some for id_, some in tokens.items() if len(set(map(len, some))) > 1}
-
-    @cached_property
-    def _lengths(self) -> TokenLengths:
-        return self._lengths_with(self._shared_ids) if self._shared_ids else self._last_lengths
-
-    @cached_property
-    def _last_lengths(self) -> TokenLengths:
-        """The length of the last token of each id."""
-        return self._lengths_with({})
+        return {id_: some for id_, some in tokens.items() if len({*map(len, some)}) > 1}
 
     def _lengths_with(self, shared_ids: Mapping[int, Sequence[bytes]]) -> TokenLengths:
         (ids, lengths), specials = self._ranks, self._specials

@@ -6,11 +6,9 @@ value of another type than expected is refused."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, TypeVar
 
 from tokpar.certificate.check_context import RefusedError, require
@@ -83,15 +81,6 @@ class RankForm:
     merges: Mapping[tuple[int, int], tuple[int, int]] | None = None
     whole_piece: bool = True
     cache: dict[str, Any] = field(default_factory=dict, repr=False)
-
-    @cached_property
-    def digest(self) -> str:
-        """The sha256 of all that decides ids, in hexadecimal digits."""
-        added = [(token.content, token.id) for token in self.added_tokens]
-        parts = self.patterns, sorted(self.specials.items()), sorted(added), self.merges
-        digest = hashlib.sha256(repr(parts).encode())
-        digest.update(repr(list(self.tokens.items())).encode())
-        return digest.hexdigest()
 
 
 def parse_json(data: str | bytes) -> Json:
@@ -201,21 +190,17 @@ def object_in(data: Json, name: str) -> Json:
 
 def list_in(data: Json, name: str) -> list[Any]:
     """Returns the list `name` of an object; [] if it is null or missing."""
-    return [] if data.get(name) is None else _of_type(list, "list", data[name], name)
-
-
-def text_in(data: Json, name: str) -> str | None:
-    """Returns the string `name` of an object; None if it is null or missing."""
-    return None if data.get(name) is None else _of_type(str, "string", data[name], name)
+    return [] if data.get(name) is None else of_type(list, "list", data[name], name)
 
 
 def flag_in(data: Json | NormalizerStage, name: str, default: bool) -> bool:
     """Returns the flag `name` of an object or stage, or its default if it is null or missing."""
     found = setting(data, name) if isinstance(data, NormalizerStage) else data.get(name)
-    return default if found is None else _of_type(bool, "flag, true or false", found, name)
+    return default if found is None else of_type(bool, "flag, true or false", found, name)
 
 
-def _of_type(kind: type[_Value], word: str, value: object, name: str) -> _Value:
+def of_type(kind: type[_Value], word: str, value: object, name: str) -> _Value:
+    """Returns a value. Refused, as no `word`, if it is of another type."""
     if not isinstance(value, kind):
         raise RefusedError("file", f"{name!r} of the file is no {word}")
     return value

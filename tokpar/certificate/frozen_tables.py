@@ -83,25 +83,6 @@ def load_tables() -> Tables:
 
 
 @functools.cache
-def load_pictographs() -> tuple[tuple[int, int], ...]:
-    """Returns the inclusive ranges of emoji beyond the atoms that every engine takes for symbols
-    only.
-
-    They serve to find pre-tokens, never as a pair of classes."""
-    return tuple((int(low), int(high)) for low, high in _read("pictographs"))
-
-
-@functools.cache
-def load_categories() -> Mapping[str, Sequence[tuple[int, int]]]:
-    """Returns inclusive ranges of further code points, by the general categories that they may
-    have: "P S".
-
-    They serve to find pre-tokens, never as a pair of classes."""
-    found: Mapping[str, Sequence[tuple[int, int]]] = _read("categories")
-    return found
-
-
-@functools.cache
 def load_pairs(name: str) -> Sequence[Mapping[str, Any]]:
     """Returns the stored pairs of a pattern, over the atoms; see the README of the tables."""
     found: list[dict[str, Any]] = _read("tables", f"patterns/{name}")

@@ -81,13 +81,11 @@ def write_ids(path: Path, ids: IdArray | list[IdArray]) -> None:
             none = [np.zeros(0, np.uint32)]
             np.savez(file, ids=np.concatenate([*none, *rows]), offsets=offsets)
         else:
-            is_json = path.suffix == ".json"
+            is_json, several = path.suffix == ".json", isinstance(ids, list)
             opening, separator, closing = ("[", ", ", "]") if is_json else ("", " ", "")
-            several = isinstance(ids, list)
-            file.write(opening.encode() * several)
-            for number, row in enumerate(ids if isinstance(ids, list) else [ids]):
-                file.write(((", " if is_json else "\n") * bool(number) + opening).encode())
-                for block in id_blocks(row, separator):
-                    file.write(block.encode())
-                file.write(closing.encode())
-            file.write(closing.encode() * several + b"\n")
+            lines = (
+                f"{opening}{''.join(id_blocks(row, separator))}{closing}"
+                for row in (ids if isinstance(ids, list) else [ids])
+            )
+            text = (", " if is_json else "\n").join(lines)
+            file.write(f"{opening}{text}{closing}\n".encode() if several else f"{text}\n".encode())

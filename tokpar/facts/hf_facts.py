@@ -24,7 +24,14 @@ from tokpar.facts.hf_vocabulary import (
     utf8,
     vocabulary,
 )
-from tokpar.facts.space_stages import MARK, SpaceCut, bare, find_space_cut, only_marks
+from tokpar.facts.space_stages import (
+    MARK,
+    PRE_TOKENIZERS,
+    SpaceCut,
+    bare,
+    find_space_cut,
+    only_marks,
+)
 from tokpar.files.json_parts import Json, stages
 from tokpar.patterns.known_pattern import shipped_pattern
 from tokpar.types import AddedToken, Facts, NormalizerStage, Scheme
@@ -42,12 +49,6 @@ _PASSED_ON = {*_FORMS, "Lowercase", "StripAccents", "BertNormalizer", "Strip", "
 _INERT = {*_FORMS, "Lowercase", "StripAccents", "Replace"}
 _MODELS = frozenset({"BPE", "WordPiece", "WordLevel", "Unigram"})
 _NORMALIZERS = frozenset({*_PASSED_ON, "Nmt", "Precompiled", "Prepend", "ByteLevel"})
-_PRE_TOKENIZERS = frozenset(
-    {"BertPreTokenizer", "ByteLevel", "CharDelimiterSplit", "Digits", "FixedLength", "Metaspace"}
-    | {"Punctuation", "Split", "UnicodeScripts", "Whitespace", "WhitespaceSplit"}
-)
-"""All pre-tokenizers of Hugging Face. The engine calls each for one segment at a time. Only
-Metaspace with "first" depends on the position of the segment in the text."""
 _DUMMY_STAGES = [("Prepend", {"prepend": MARK}), ("Replace", {"pattern": " ", "content": MARK})]
 
 
@@ -294,7 +295,7 @@ def _unknown_reason(
     """Why a stage may look beyond one segment, or None if every stage handles one segment at a
     time."""
     parts = (
-        ("pre-tokenizer", _PRE_TOKENIZERS, [piece["type"] for piece in pieces]),
+        ("pre-tokenizer", PRE_TOKENIZERS, [piece["type"] for piece in pieces]),
         ("normalizer", _NORMALIZERS, [stage.kind for stage in stages]),
         ("model", _MODELS, [model_kind(model)]),
     )

@@ -7,9 +7,9 @@ and starts again."""
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Literal
 
 from tokpar.arrays import SPACES, sides_of_spaces
@@ -117,10 +117,6 @@ class SpaceCut:
         return frozenset(" \t\n\r") - self.spared_chars
 
     @cached_property
-    def _sure_by_char(self) -> dict[str, bool]:
-        return {}
-
-    @cached_property
     def _class(self) -> re.Pattern[str]:
         return re.compile(f"[{ASCII_SURE if self.ascii else SURE}]")
 
@@ -130,14 +126,14 @@ class SpaceCut:
 
         return [Charsmap(table) for table in self.tables]
 
-    def _sure(self, char: str) -> bool:
-        if char not in self._sure_by_char:
-            ordinary = self._class.match(char) is not None and char not in self.spared_chars
-            forms = {char, char.lower()} if self.ascii else {char}
-            self._sure_by_char[char] = ordinary and all(
-                m.keeps(c) for m in self._maps for c in forms
-            )
-        return self._sure_by_char[char]
+    @cached_property
+    def _sure(self) -> Callable[[str], bool]:
+        return cache(self._is_sure)
+
+    def _is_sure(self, char: str) -> bool:
+        ordinary = self._class.match(char) is not None and char not in self.spared_chars
+        forms = {char, char.lower()} if self.ascii else {char}
+        return ordinary and all(m.keeps(c) for m in self._maps for c in forms)
 
 
 _SPACE = re.compile(f"[{re.escape(SPACES)}]")
@@ -279,15 +275,17 @@ def _is_cut(stages: Sequence[NormalizerStage], place: _Place) -> bool:
 
 
 _KEEP_SPACES = frozenset({"Punctuation", "Digits"})
-_PIECEWISE = frozenset(
+PRE_TOKENIZERS = frozenset(
     {"BertPreTokenizer", "ByteLevel", "CharDelimiterSplit", "Digits", "FixedLength", "Metaspace"}
     | {"Punctuation", "Split", "UnicodeScripts", "Whitespace", "WhitespaceSplit"}
 )
+"""All pre-tokenizers of Hugging Face. The engine calls each for one piece at a time. Only
+Metaspace with "first" depends on the position of the piece in the text."""
 
 
 def _require_piecewise(stages: Sequence[NormalizerStage]) -> None:
     for stage in stages:
-        if stage.kind not in _PIECEWISE:
+        if stage.kind not in PRE_TOKENIZERS:
             raise _UnprovedError(f"the pre-tokenizer {stage.kind}")
         if _moves(stage):
             raise _UnprovedError('the pre-tokenizer Metaspace "first" behind another stage')

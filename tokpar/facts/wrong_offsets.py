@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from tokpar.facts.charsmap import Charsmap
 from tokpar.facts.space_stages import SURE
@@ -57,46 +58,33 @@ class _Table:
         return None
 
     @cached_property
+    def _replacements(self) -> list[tuple[object, str]]:
+        """The pattern and the content of each Replace stage before the table."""
+        found = [stage for stage in self.stages_before if stage.kind == "Replace"]
+        return [(each.setting("pattern"), str(each.setting("content"))) for each in found]
+
+    @cached_property
     def _unknown(self) -> str | None:
         """The kind of an earlier stage that may insert any character, or None."""
-        for stage in self.stages_before:
-            if stage.kind == "Replace":
-                content = str(stage.setting("content"))
-                plain = stage.setting("pattern") == {"Regex": " {2,}"} or self._patterns(stage)
-                if not plain or (content and self._may_delete(content[0])):
-                    return stage.kind
-            elif stage.kind not in _KEEPING:
-                return stage.kind
-        return None
-
-    @staticmethod
-    def _patterns(stage: NormalizerStage) -> str:
-        """The string that a Replace stage searches for; "" if the stage searches for a regex."""
-        pattern = stage.setting("pattern")
-        return pattern if isinstance(pattern, str) else ""
+        kinds = (s.kind for s in self.stages_before if s.kind not in {*_KEEPING, "Replace"})
+        for pattern, content in self._replacements:
+            plain = pattern == {"Regex": " {2,}"} or (isinstance(pattern, str) and pattern)
+            if not plain or (content and self._may_delete(content[0])):
+                return "Replace"
+        return next(kinds, None)
 
     @cached_property
     def _replaced_chars(self) -> frozenset[str]:
         """The characters, except spaces, that Replace stages before the table search for."""
-        return frozenset(
-            char
-            for stage in self.stages_before
-            if stage.kind == "Replace"
-            for char in self._patterns(stage)
-            if char != " "
-        )
+        patterns = (pattern for pattern, _ in self._replacements if isinstance(pattern, str))
+        return frozenset("".join(patterns)) - {" "}
 
     @cached_property
-    def _deletable_by_char(self) -> dict[str, bool]:
-        return {}
-
-    def _may_delete(self, char: str) -> bool:
-        """True if the table may delete a segment's first character."""
-        if char not in self._deletable_by_char:
-            self._deletable_by_char[char] = self._check_may_delete(char)
-        return self._deletable_by_char[char]
+    def _may_delete(self) -> Callable[[str], bool]:
+        return cache(self._check_may_delete)
 
     def _check_may_delete(self, char: str) -> bool:
+        """True if the table may delete a segment's first character."""
         if not self.stages_before:
             return self.charsmap.may_delete(char)
         if char not in _BLANK and _SURE.match(char) is None:

@@ -1,1 +1,1 @@
-"""What tokenizer files say: JSON parts, ranks, added tokens, character classes."""
+"""What tokenizer files say: JSON parts, ranks, character classes."""

@@ -78,16 +78,26 @@ def missing_bytes(spellings: Iterable[Spelling], tokens: Container[Spelling]) ->
     return [k for k, token in enumerate(spellings) if token not in tokens and k not in _NEVER]
 
 
-def read_config(path: Source) -> dict[str, Any]:
-    """Returns a parsed ``tokenizer.json``, in format 1.0 (see `as_format_one`). Raises
-    FileFormatError if it is not UTF-8, or not a JSON object with a "model"."""
+def read_object(path: Source) -> dict[str, Any]:
+    """Returns a parsed JSON file. Raises FileFormatError if it is not UTF-8, or no JSON object."""
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
         raise FileFormatError(f"{path}: expected UTF-8 text ({error})") from None
     except json.JSONDecodeError as error:
         raise FileFormatError(f"{path}: line {error.lineno}: expected JSON ({error.msg})") from None
-    if not isinstance(data, dict) or not isinstance(data.get("model"), dict):
+    except RecursionError as error:
+        raise FileFormatError(f"{path}: expected JSON ({error})") from None
+    if not isinstance(data, dict):
+        raise FileFormatError(f"{path}: expected an object, got {type(data).__name__}")
+    return data
+
+
+def read_config(path: Source) -> dict[str, Any]:
+    """Returns a parsed ``tokenizer.json``, in format 1.0 (see `as_format_one`). Raises
+    FileFormatError if it is not UTF-8, or not a JSON object with a "model"."""
+    data = read_object(path)
+    if not isinstance(data.get("model"), dict):
         raise FileFormatError(f'{path}: expected an object with a "model"')
     if not isinstance(data.get("added_tokens") or [], list):
         raise FileFormatError(f"{path}: added tokens: expected a list")

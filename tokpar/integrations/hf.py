@@ -301,18 +301,15 @@ class Acceleration:
         own post-processing is exact."""
         adapter = encoder.tokenizer
         assert isinstance(adapter, HuggingFaceTokenizer)
-        is_refused = adapter.postprocess_refused is not None
-        return adapter, None if is_refused else self._frame(adapter, add_special_tokens)
-
-    def _frame(self, adapter: HuggingFaceTokenizer, add_special_tokens: bool) -> Frame:
-        """Kept as long as the tokenizer does not change."""
+        if adapter.postprocess_refused is not None:
+            return adapter, None
         known, frames = self._frames
-        if known is not adapter:
+        if known is not adapter:  # the tokenizer was changed
             frames = {}
             self._frames = adapter, frames
         if add_special_tokens not in frames:
             frames[add_special_tokens] = frame_of(adapter, add_special_tokens)
-        return frames[add_special_tokens]
+        return adapter, frames[add_special_tokens]
 
     def _count(self, texts: int) -> None:
         global _calls

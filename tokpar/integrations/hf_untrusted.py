@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +15,11 @@ from tokpar.adapters.hf_trust import template_control
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.adapters.hf_version import numbers, own_methods
 from tokpar.arrays import IdArray, IntArray, SpanArray
+from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
 from tokpar.integrations.hf_columns import Columns
 from tokpar.integrations.hf_encodings import OWN_ANSWERS, EncodedCall
-from tokpar.trust.trusted_encoder import NamedOrigin, TrustedEncoder
+from tokpar.trust.trusted_encoder import NamedOrigin
 from tokpar.types import Rows
 
 if TYPE_CHECKING:
@@ -92,8 +92,8 @@ def encode_untrusted(
     texts = [text] if isinstance(text, str) else list(text)
     spans, control = _spans_and_control(text, untrusted, state.original)
     trusted = encoder.trusted_encoder(control)
-    rows = [_TrustedRow.of(trusted, *each) for each in zip(texts, spans, strict=True)]
-    call = _TrustedCall(adapter, texts, rows, frame, columns, bool(add_special_tokens))
+    encodings = [trusted.encode(*each) for each in zip(texts, spans, strict=True)]
+    call = _TrustedCall(adapter, texts, encodings, frame, columns, bool(add_special_tokens))
     try:
         data = call.values()
     except OWN_ANSWERS as error:
@@ -119,30 +119,6 @@ def _spans_and_control(text: Any, untrusted: Any, original: Any) -> tuple[list[A
     return list(untrusted), control
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _TrustedRow:
-    """The ids of one text before post-processing. `named_origin`: where they came from, or None if
-    they are those of the text itself."""
-
-    ids: IdArray
-    named_origin: NamedOrigin | None
-
-    @classmethod
-    def of(cls, encoder: TrustedEncoder, text: str, spans: Any) -> _TrustedRow:
-        encoding = encoder.encode(text, spans)
-        origin = encoding.origin
-        assert origin is not None
-        ids = origin.before_postprocess(encoding.ids)
-        return cls(ids, origin if isinstance(origin, NamedOrigin) else None)
-
-    def named_ids(self) -> IdArray:
-        """The ids of the text with names."""
-        assert self.named_origin is not None
-        inner = self.named_origin.inner
-        assert inner.origin is not None
-        return inner.origin.before_postprocess(inner.ids)
-
-
 class _TrustedCall(EncodedCall):
     """What a call encoded whose texts may hold spans that are not trusted. The engine by itself has
     other ids for such texts, so it answers no question."""
@@ -151,11 +127,16 @@ class _TrustedCall(EncodedCall):
         self,
         adapter: HuggingFaceTokenizer,
         texts: Sequence[str],
-        rows: Sequence[_TrustedRow],
+        encodings: Sequence[Encoding],
         *others: Any,
     ) -> None:
-        super().__init__(adapter, texts, [row.ids for row in rows], *others)
-        self._trusted_rows = rows
+        rows, self._origins = [], list[NamedOrigin | None]()
+        for encoding in encodings:
+            assert encoding.origin is not None
+            rows.append(encoding.origin.before_postprocess(encoding.ids))
+            named = encoding.origin if isinstance(encoding.origin, NamedOrigin) else None
+            self._origins.append(named)
+        super().__init__(adapter, texts, rows, *others)
 
     @cached_property
     def own_encodings(self) -> list[Any]:
@@ -167,27 +148,34 @@ class _TrustedCall(EncodedCall):
     def _spans_of(
         self, texts: Sequence[str], rows: Rows, cut: tuple[IntArray, IntArray] | None
     ) -> SpanArray:
-        if all(row.named_origin is None for row in self._trusted_rows):
+        if not any(self._origins):
             return super()._spans_of(texts, rows, cut)
-        pairs = zip(texts, self._trusted_rows, strict=True)
-        parts = [self._char_offsets(text, row) for text, row in pairs]
+        parts = map(self._char_offsets, range(len(texts)))
         spans = np.concatenate([np.empty((0, 2), np.int64), *parts])
         add = self.add_special_tokens
         return self.adapter.offset_mapping(
             texts, rows, add_special_tokens=add, cut=cut, char_spans=spans
         )
 
-    def _char_offsets(self, text: str, row: _TrustedRow) -> SpanArray:
-        if row.named_origin is None:
-            return self.adapter.char_offsets([text], Rows.of([row.ids]))
-        named, own = row.named_origin.named_text, row.named_origin.engine.encoder.tokenizer
-        assert isinstance(own, HuggingFaceTokenizer)
-        return named.original(own.char_offsets([named.text], Rows.of([row.named_ids()])))
+    def _char_offsets(self, number: int) -> SpanArray:
+        origin = self._origins[number]
+        if origin is None:
+            return self.adapter.char_offsets([self.texts[number]], Rows.of([self.rows[number]]))
+        own, ids = _named_call(origin)
+        named = origin.named_text
+        return named.original(own.char_offsets([named.text], Rows.of([ids])))
 
     def _words_of(self, number: int) -> IntArray:
-        row = self._trusted_rows[number]
-        if row.named_origin is None:
+        origin = self._origins[number]
+        if origin is None:
             return super()._words_of(number)
-        own = row.named_origin.engine.encoder.tokenizer
-        assert isinstance(own, HuggingFaceTokenizer)
-        return own.word_numbers(row.named_origin.named_text.text, row.named_ids())
+        own, ids = _named_call(origin)
+        return own.word_numbers(origin.named_text.text, ids)
+
+
+def _named_call(origin: NamedOrigin) -> tuple[HuggingFaceTokenizer, IdArray]:
+    """The adapter that encoded a text with names, and its ids."""
+    own, inner = origin.engine.encoder.tokenizer, origin.inner
+    assert isinstance(own, HuggingFaceTokenizer)
+    assert inner.origin is not None
+    return own, inner.origin.before_postprocess(inner.ids)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import types
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -141,35 +141,29 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
         disallowed_special: DisallowedSpecial = "all",
     ) -> list[list[int]]:
         """The ids of each text. `num_threads` counts only where tiktoken encodes the batch."""
-        path = self._tokpar
         if not _is_all(disallowed_special):
             disallowed_special = frozenset(disallowed_special)
-        options: dict[str, Any] = {
-            "num_threads": num_threads,
-            "allowed_special": allowed_special,
-            "disallowed_special": disallowed_special,
-        }
-        path.original.encode_batch([], **options)  # what tiktoken raises before it reads a text
-        texts = [*map(plain_text, text)]
-        if path.is_large(texts):
-            own = path.original.encode
-            rows = path.encode(texts, allowed_special, disallowed_special, own)
-            if rows is not None:
-                return path.lists(rows)
-        return [*super().encode_batch(texts, **options)]
+        special = {"allowed_special": allowed_special, "disallowed_special": disallowed_special}
+        return self._batch("encode_batch", text, num_threads, special)
 
     def encode_ordinary_batch(
         self, text: Iterable[str], *, num_threads: int = 8
     ) -> list[list[int]]:
         """As `encode_batch`; special tokens are encoded as ordinary text."""
-        path = self._tokpar
-        path.original.encode_ordinary_batch([], num_threads=num_threads)  # as in encode_batch
+        return self._batch("encode_ordinary_batch", text, num_threads, {})
+
+    def _batch(
+        self, name: str, text: Iterable[str], num_threads: int, special: Mapping[str, Any]
+    ) -> list[list[int]]:
+        """The ids of each text, by tokpar or by the method `name` of tiktoken."""
+        path, options = self._tokpar, {"num_threads": num_threads, **special}
+        getattr(path.original, name)([], **options)  # what tiktoken raises before it reads a text
         texts = [*map(plain_text, text)]
         if path.is_large(texts):
-            rows = path.encode(texts)
+            rows = path.encode(texts, **special, own=path.original.encode if special else None)
             if rows is not None:
                 return path.lists(rows)
-        return [*super().encode_ordinary_batch(texts, num_threads=num_threads)]
+        return [*getattr(super(), name)(texts, **options)]
 
     def _tokpar_original(self) -> tiktoken.Encoding:
         """The original encoding, which `tokpar.load` loads in place of this object."""

@@ -44,18 +44,15 @@ def without_overlaps(
     edges of added tokens, if only these edges are certified cuts."""
     if size >= len(text):
         return Split.whole(text, f"{len(text):,} code points fit one chunk")
-    refused = refusal(text, tokenizer, plan_cuts)
+    if has_surrogate(text):
+        return Split.whole(text, SURROGATE)
+    if not plan_cuts:
+        return None
+    finder = finder_for(facts_of(tokenizer))
+    refused = finder.refusal_for(text)
     if refused is not None:
         return Split.whole(text, refused)
-    return split_at_edges(text, tokenizer, size) if plan_cuts else None
-
-
-def split_at_edges(text: str, tokenizer: TokenizerAdapter, size: int) -> Split | None:
-    """Returns the split at edges of added tokens, without overlap.
-
-    The edges are `size` code points or more apart. None if other places may be certified cuts."""
-    finder = finder_for(facts_of(tokenizer))
-    if not finder.at_edges_only(text) or has_surrogate(text):
+    if not finder.at_edges_only(text):
         return None
     seams = finder.find_each(text, size)
     if not seams:
@@ -64,30 +61,15 @@ def split_at_edges(text: str, tokenizer: TokenizerAdapter, size: int) -> Split |
     return Split(chunks_between(text, seams), plan, "cut at edges of added tokens only (EDGE)")
 
 
-def refusal(text: str, tokenizer: TokenizerAdapter, plan_cuts: bool) -> str | None:
-    """Returns why overlapping chunks cannot be joined, or None.
-
-    With `plan_cuts`: why they cannot be joined by a rule, or None."""
-    if has_surrogate(text):
-        return SURROGATE
-    return finder_for(facts_of(tokenizer)).refusal_for(text) if plan_cuts else None
-
-
-def meet_at_cut(left: Chunk, right: Chunk) -> bool:
-    """True if two chunks meet, without overlap, at a cut that the planner has certified."""
-    cut = right.cut
-    if cut is None or cut.rule is None:
-        return False
-    return (left.stop, right.start) == (cut.position, cut.position + cut.absorbed)
-
-
 def join_at_cut(left: Chunk, right: Chunk, piece: Piece) -> Join | None:
-    """Returns the join of two chunks that meet at a certified cut, or None.
+    """Returns the join of two chunks that meet, without overlap, at a certified cut, or None.
 
     `piece`: the piece of the left chunk."""
-    if right.cut is None or not meet_at_cut(left, right):
+    cut = right.cut
+    if cut is None or cut.rule is None:
         return None
-    return Join(right.cut, len(piece.ids), 0)
+    meet = (left.stop, right.start) == (cut.position, cut.position + cut.absorbed)
+    return Join(cut, len(piece.ids), 0) if meet else None
 
 
 def joins_at_cuts(chunks: Sequence[Chunk], pieces: Sequence[Piece]) -> list[Join | None]:

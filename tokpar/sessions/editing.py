@@ -11,7 +11,7 @@ from itertools import islice
 import numpy as np
 
 from tokpar.adapter_parts import traits_of
-from tokpar.arrays import IdArray
+from tokpar.arrays import IdArray, first_difference
 from tokpar.concatenation import EncodeRows, concatenate, encode_parts, parts_between
 from tokpar.cuts.stable_cuts import StableCuts, Window, stable_cuts_for
 from tokpar.interfaces import TokenizerAdapter, facts_of
@@ -91,7 +91,7 @@ class Editing:
         whole = 0 if rope is None else rope.chars
         why = self._why_whole() if self._length > 0 and self._chars >= whole > 0 else ""
         stop = whole if old_stop is None else whole - (self._length - old_stop)
-        replace_from = kept + _equal_at_start(old_ids, new_ids)
+        replace_from = kept + first_difference(old_ids, new_ids)
         return Edit(rope, replace_from, self._chars, old_start, stop, why)
 
     def _check(self) -> None:
@@ -237,13 +237,6 @@ class Editing:
 def ids_of(tokenizer: TokenizerAdapter, text: str) -> IdArray:
     """The ids of a text by the tokenizer's own call, before post-processing; uint32, (n,)."""
     return np.asarray(tokenizer.encode(text), dtype=np.uint32)
-
-
-def _equal_at_start(one: IdArray, other: IdArray) -> int:
-    """The number of ids at the start that are equal in both arrays."""
-    size = min(len(one), len(other))
-    different = np.flatnonzero(one[:size] != other[:size])
-    return int(different[0]) if len(different) else size
 
 
 def _join_small_segments(left_rope: Rope, new: list[Segment]) -> tuple[Rope, list[Segment]]:

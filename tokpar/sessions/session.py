@@ -353,7 +353,7 @@ class Session:
     ) -> SessionPatch:
         """Make one edit. `added_rope`: the rope of another session, to put after the text."""
         self._require(start, stop, revision)
-        text, pinned, was_by_itself = _check_text(text), self._pins, self._by_itself
+        text, pinned = _check_text(text), self._pins
         context, own, known = len(pinned.context), len(pinned.context_ids), self._last_row.count
         start, stop = start - pinned.chars, stop - pinned.chars
         rope = join_ropes(self._rope, added_rope)
@@ -364,12 +364,11 @@ class Session:
         chosen, repeated, shift = edit, own, pinned.chars - context
         if edit_by_itself is not None:
             chosen, repeated, shift = edit_by_itself, 0, pinned.chars
-        # count no ids of `added_rope` that happen to be equal, too
+        # none where the rule changes between P1 and P2: the first ids differ, or all are new;
+        # `known`: ids of `added_rope` that happen to be equal do not count
         kept = min(max(0, chosen.replace_from - repeated), known)
         self._rope, self._text = edit.rope, None
         self._by_itself = edit_by_itself is not None
-        if was_by_itself != self._by_itself:
-            kept = 0
         self._rope_by_itself = None if edit_by_itself is None else edit_by_itself.rope
         row = self._last_row
         self._valid_count = min(self._valid_count, pinned.count + kept)

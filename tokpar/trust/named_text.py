@@ -32,23 +32,16 @@ class NamedText:
 
     def original(self, places: IntArray) -> IntArray:
         """Returns places of the text without names. No place lies inside a name."""
-        return _move(places, self.ends[:, 0], self.ends[:, 1])
-
-    def with_names(self, places: IntArray) -> IntArray:
-        """Returns places of the text with names. No place lies inside a control token."""
-        return _move(places, self.ends[:, 1], self.ends[:, 0])
+        starts, targets = self.ends.T
+        part = np.maximum(np.searchsorted(starts, places, side="right") - 1, 0)
+        there: IntArray = targets[part] + (places - starts[part])
+        return there
 
     def in_bytes(self, original: str) -> NamedText:
         """Returns the same text with `ends` in UTF-8 bytes. `original`: the text without names."""
         starts = byte_starts(self.text), byte_starts(original)
         ends = [starts[side][self.ends[:, side]] for side in (0, 1)]
         return NamedText(self.text, np.stack(ends, axis=1))
-
-
-def _move(places: IntArray, starts: IntArray, targets: IntArray) -> IntArray:
-    part = np.maximum(np.searchsorted(starts, places, side="right") - 1, 0)
-    there: IntArray = targets[part] + (places - starts[part])
-    return there
 
 
 def named_text(text: str, matches: Sequence[Match], names: Mapping[str, str]) -> NamedText:

@@ -20,6 +20,7 @@ from tokpar_conformance import (
     check_strategy,
     check_tokenizer,
 )
+from tokpar_pure.added_tokens import AddedTokens
 from tokpar_strategies import blocks, delimiter, overlap
 
 from tests.conftest import cases, drawn
@@ -35,7 +36,6 @@ from tokpar.arrays import (
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.serial_executor import SerialExecutor, encode_piece
 from tokpar.executors.threads import ThreadExecutor
-from tokpar.files.added_token_search import AddedTokens
 from tokpar.hooks import Strategy
 from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.methods import cut

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conftest import compiled_calls as compiled_calls
-from tests.conftest import tables_folder as tables_folder
+from tests.support.wing_fixtures import *  # noqa: F403
 
 
 @pytest.fixture(autouse=True)

@@ -22,16 +22,22 @@ from mutated_files import (
     write_file,
 )
 from tokenizers import AddedToken, Tokenizer, decoders, normalizers
-from tokpar_diff import compare, equality, sides
+from tokpar_diff import compare, equality, search, sides
 
 from tests.support.cli_runs import run
 from tests.support.paths import DEFAULT, VOCAB
+from tests.support.profiles import drawn
 from tests.support.small_encodings import small_encoding
 from tokpar.errors import MismatchError, OptionError, UnknownNameError
 
 IDS = ("ids", "plain_ids")
 DECODE = ("text", "plain_text")
 ALL = (*IDS, "offsets", *DECODE)
+
+
+@pytest.fixture(autouse=True)
+def fewer_drawn_texts_in_quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "DRAWN", drawn(search.DRAWN))
 
 
 def make_row(*stages: dict[str, Any]) -> Change:

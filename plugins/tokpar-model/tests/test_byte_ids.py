@@ -32,7 +32,7 @@ from tests.support.model_worlds import (
 from tests.support.paths import VOCAB
 from tests.support.texts import texts
 from tests.support.tokenizers_drawn import named_tokenizers, tiktoken_encodings
-from tokpar.adapters.hf_v0 import load as load_hf
+from tokpar.adapters.hf_version import load as load_hf
 from tokpar.adapters.tiktoken import load as load_tiktoken
 
 pytestmark = needs_below_one

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tokpar_model.class_members import partition
+from tokpar_model.class_members import load_categories, load_pictographs, partition
 
 from tests.recipes.engines import MEMBERS
 from tests.support.tokenizers_drawn import PATTERNS
 from tokpar.certificate.check_context import RefusedError
-from tokpar.certificate.frozen_tables import load_categories, load_pictographs, load_tables
+from tokpar.certificate.frozen_tables import load_tables
 from tokpar.regexes.pattern_parser import PatternReader
 
 KINDS = (r"\p{L}", r"\p{Lu}", r"\p{M}", r"\p{N}", r"\p{P}", r"\p{S}", r"[^\s\p{L}\p{N}]", r"\s")

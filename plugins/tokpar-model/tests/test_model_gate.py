@@ -24,7 +24,7 @@ from tests.support.model_worlds import (
     word_config,
 )
 from tokpar.adapters import hf_v0
-from tokpar.adapters.hf_v0 import load as load_hf
+from tokpar.adapters.hf_version import load as load_hf
 from tokpar.adapters.tiktoken import load as load_tiktoken
 
 pytestmark = needs_below_one

@@ -24,7 +24,7 @@ from tokpar_model.bert_characters import (
 from tests.conftest import needs_below_one
 from tests.support.model_worlds import BERT, Config, added, forged, proved, word_config
 from tests.support.paths import VOCAB
-from tokpar.adapters.hf_v0 import load
+from tokpar.adapters.hf_version import load
 from tokpar.certificate.frozen_tables import load_tables
 
 pytestmark = needs_below_one
@@ -134,6 +134,11 @@ def test_a_word_file_outside_the_gate_is_refused_by_name(config: Config, kind: s
     refused = proved(config, "a", [1]).refusal
     assert refused is not None
     assert refused[0] == kind
+
+
+def test_the_longest_token_of_a_vocabulary_is_found() -> None:
+    config = word_config("a", "##b", "abababa")
+    assert proved(config, "abababa", [3]).ok
 
 
 def test_a_character_that_is_not_frozen_is_refused_by_name() -> None:

@@ -1,11 +1,1 @@
-"""What the tests share with those of tokpar: profiles of hypothesis, and caches of their own."""
-
-from __future__ import annotations
-
-from tests.conftest import compiled_calls as compiled_calls
-from tests.conftest import corpus as corpus
-from tests.conftest import full_vocab as full_vocab
-from tests.conftest import pytest_collection_modifyitems as pytest_collection_modifyitems
-from tests.conftest import tables_folder as tables_folder
-from tests.conftest import twelfths_but_for as twelfths_but_for
-from tests.conftest import twelfths_in_quick as twelfths_in_quick
+from tests.support.wing_fixtures import *  # noqa: F403

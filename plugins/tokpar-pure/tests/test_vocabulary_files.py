@@ -14,12 +14,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, pre_tokenizers
 from tokpar_pure.adapter import PureTokenizer
+from tokpar_pure.added_tokens import AddedTokens
 from tokpar_pure.formats import read_tokenizer_json
 from tokpar_pure.patterns import Engine, compile_pattern, flatten_sets
 from tokpar_pure.pretokenize import PreTokenizer
 
 from tokpar.errors import FileFormatError
-from tokpar.files.added_token_search import AddedTokens
 from tokpar.files.formats import read_ranks
 from tokpar.files.vocabulary import byte_alphabet
 from tokpar.patterns.charclass_members import match_chars

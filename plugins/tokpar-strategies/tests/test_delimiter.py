@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import assume, event, example, given
+from honest_encodings import assert_honest
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tokpar_strategies.delimiter import build, nearest_cuts
 
 import tokpar
 from tests.support.delimiter_sizes import plain, sizes
-from tests.support.drawn_runs import adapter_of, any_tokenizer, drawn_text, own_call
+from tests.support.drawn_runs import any_tokenizer, drawn_text
 from tests.support.seams import part, serial
 
 
@@ -81,23 +82,8 @@ def test_what_it_calls_lossless_is(data: st.DataObject, tokenizer: Any, side: st
     size = data.draw(sizes(text), label="size")
     usual = st.sampled_from([" ", "\n", ".", ",", "a"])
     delimiter = data.draw(st.one_of(usual, st.sampled_from(text)) if text else usual)
-    expected = own_call(tokenizer, text)
-    adapter = adapter_of(tokenizer)
-    try:
-        encoding = encoded(text, adapter, chunk_chars=size, delimiter=delimiter, side=side)
-    except tokpar.EngineError as error:  # other ids, which cannot be post-processed
-        if "these ids are not those of the text" not in str(error):
-            raise
-        assume(False)
-    found = positions(encoding)
-    assert found == sorted(set(found))
-    if not encoding.lossless:
-        event("approximate")
-        return
-    event("lossless in one chunk" if not found else "lossless in several chunks")
-    assert encoding.ids.tolist() == expected
-    report = tokpar.check(encoding, text, adapter)
-    assert report.ok, report.findings
+    options = {"chunk_chars": size, "delimiter": delimiter, "side": side}
+    assert_honest(tokenizer, text, strategy="delimiter", **options)
 
 
 PROSE = "We came. We saw, they left. It was 1 of 3. " * 8

@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, event, example, given
+from honest_encodings import assert_honest
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tokpar_strategies.common_runs import RunMerger, longest_common_run
 from tokpar_strategies.overlap import build
 
 import tokpar
 from tests.support.delimiter_sizes import plain, sizes
-from tests.support.drawn_runs import adapter_of, any_tokenizer, drawn_text, own_call
+from tests.support.drawn_runs import any_tokenizer, drawn_text
 from tests.support.seams import part, serial
 from tokpar.types import Chunk, Piece
 
@@ -31,23 +32,6 @@ def encoded(text: str, tokenizer: Any, **options: Any) -> tokpar.Encoding:
 # the kernel
 
 
-def slow_run(left: list[int], right: list[int]) -> tuple[int, int, int]:
-    """Every pair of places, from the back."""
-    best = len(left), 0, 0
-    for i in reversed(range(len(left))):
-        for j in reversed(range(len(right))):
-            length = 0
-            while left[i : i + length + 1] == right[j : j + length + 1]:
-                length += 1
-                if max(i, j) + length > max(len(left), len(right)):
-                    break
-                if i + length >= len(left) or j + length >= len(right):
-                    break
-            if length > best[2]:
-                best = i, j, length
-    return best
-
-
 rows = st.integers(1, 4).flatmap(lambda most: st.lists(st.integers(0, most), max_size=40))
 
 
@@ -56,12 +40,6 @@ rows = st.integers(1, 4).flatmap(lambda most: st.lists(st.integers(0, most), max
 @example(left=[], right=[1])
 @example(left=[7] * 33, right=[7] * 31)
 @example(left=[0, 2**32 - 1], right=[2**32 - 1])
-def test_the_run_is_the_longest_and_the_last(left: list[int], right: list[int]) -> None:
-    found = longest_common_run(np.array(left, np.uint32), np.array(right, np.uint32))
-    assert found == slow_run(left, right)
-
-
-@given(left=rows, right=rows)
 def test_the_run_is_the_one_that_the_published_search_finds(
     left: list[int], right: list[int]
 ) -> None:
@@ -70,8 +48,8 @@ def test_the_run_is_the_one_that_the_published_search_finds(
     match = back.find_longest_match(0, len(left), 0, len(right))
     i, j, length = longest_common_run(np.array(left, np.uint32), np.array(right, np.uint32))
     assert length == match.size
-    if length:
-        assert (i + length, j + length) == (len(left) - match.a, len(right) - match.b)
+    ends = (len(left) - match.a, len(right) - match.b) if length else (len(left), 0)
+    assert (i + length, j + length) == ends
 
 
 # what is cut and joined
@@ -126,27 +104,6 @@ def test_options_that_overlap_cannot_use_are_refused(options: dict[str, Any], sa
 # when it is exact
 
 
-def assert_honest(tokenizer: Any, text: str, size: int, overlap: int, match: str) -> None:
-    """What is called lossless is, and the checker agrees."""
-    expected = own_call(tokenizer, text)
-    adapter = adapter_of(tokenizer)
-    try:
-        encoding = encoded(text, adapter, chunk_chars=size, overlap_chars=overlap, match=match)
-    except tokpar.EngineError as error:  # other ids, which cannot be post-processed
-        if "these ids are not those of the text" not in str(error):
-            raise
-        assume(False)
-    positions = [seam.position for seam in encoding.seams]
-    assert positions == sorted(set(positions))
-    if not encoding.lossless:
-        event("approximate")
-        return
-    event("lossless in several chunks" if positions else "lossless in one chunk")
-    assert encoding.ids.tolist() == expected
-    report = tokpar.check(encoding, text, adapter)
-    assert report.ok, report.findings
-
-
 @pytest.mark.ids
 @pytest.mark.parametrize("match", MATCHES)
 @given(data=st.data(), tokenizer=any_tokenizer(), overlap=st.integers(1, 40))
@@ -154,8 +111,8 @@ def test_what_it_calls_lossless_is(
     match: str, data: st.DataObject, tokenizer: Any, overlap: int
 ) -> None:
     text = drawn_text(data, tokenizer)
-    size = data.draw(sizes(text), label="size")
-    assert_honest(tokenizer, text, size, overlap, match)
+    options = {"chunk_chars": data.draw(sizes(text), label="size"), "overlap_chars": overlap}
+    assert_honest(tokenizer, text, strategy="overlap", match=match, **options)
 
 
 PROSE = "The cat sat. A dog ran, and they met at the gate; nobody saw more of it than I did. "

@@ -9,7 +9,6 @@ import os
 import re
 import signal
 import sysconfig
-import tarfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -166,27 +165,9 @@ def english_prose() -> list[str]:
     return [*topics.values(), *(page.read_text(encoding="utf-8") for page in pages)]
 
 
-def translations() -> list[str]:
-    """Django in eleven scripts, from the source of the bundled tokenizer's text."""
-    sdist = os.environ.get("TOKPAR_DJANGO_SDIST")
-    if not sdist:
-        pytest.skip("TOKPAR_DJANGO_SDIST is not set")
-    languages = ("zh_Hans", "ja", "ko", "ru", "ar", "he", "hi", "bn", "th", "el", "vi")
-    wanted = re.compile(rf"[^/]*/django/.*/locale/({'|'.join(languages)})/.*\.po")
-    with tarfile.open(sdist) as archive:
-        files = [archive.extractfile(name) for name in archive.getnames() if wanted.fullmatch(name)]
-        return [translated(file.read().decode("utf-8")) for file in files if file is not None]
-
-
-def translated(catalogue: str) -> str:
-    """What a .po file has in the other language."""
-    return "\n".join(re.findall(r'^(?:msgstr(?:\[\d\])? )?"(.*)"$', catalogue, re.MULTILINE))
-
-
 CORPORA: tuple[Callable[[], list[str]], ...] = (
     python_sources,
     english_prose,
-    translations,
 )
 
 

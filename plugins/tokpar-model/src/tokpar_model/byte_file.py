@@ -14,9 +14,9 @@ from tokpar.certificate.canonical_form import (
     is_id,
     list_in,
     object_in,
+    of_type,
     regex_of,
     setting,
-    text_in,
 )
 from tokpar.certificate.check_context import RefusedError, require
 from tokpar.certificate.own_division import GPT2_PATTERN
@@ -82,6 +82,11 @@ def byte_tokenizer_of_ranks(form: RankForm) -> ByteTokenizer:
     engine = "oniguruma" if form.keeps_gaps else "fancy-regex"
     machines = tuple(machine_of(pattern, engine) for pattern in form.patterns)
     return ByteTokenizer(merging, added, (), machines, form.keeps_gaps)
+
+
+def text_in(data: Json, name: str) -> str | None:
+    """Returns the string `name` of an object; None if it is null or missing."""
+    return None if data.get(name) is None else of_type(str, "string", data[name], name)
 
 
 def vocabulary_in(model: Json) -> Mapping[str, int]:

@@ -5,13 +5,15 @@ needs to know more is undecided there, and a text with such a code point is refu
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
 from hashlib import sha256
 from operator import or_
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +21,7 @@ from numpy.typing import NDArray
 from tokpar.arrays import SPACES, IntArray
 from tokpar.certificate.check_context import RefusedError, require
 from tokpar.certificate.class_check import POINTS
-from tokpar.certificate.frozen_tables import (
-    TABLES,
-    load_categories,
-    load_pictographs,
-    load_tables,
-)
+from tokpar.certificate.frozen_tables import TABLES, load_tables
 
 Mask = NDArray[np.bool_]
 _NAMES = "Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Cs Co Cn"
@@ -226,6 +223,25 @@ def partition(sources: tuple[str, ...]) -> Partition:
     counts = np.diff(np.append(starts, POINTS))
     classes = {s: np.flatnonzero(kinds[:, k]).tolist() for k, s in enumerate(sources)}
     return Partition(len(kinds), np.repeat(whole, counts), classes)
+
+
+@cache
+def load_pictographs() -> tuple[tuple[int, int], ...]:
+    """Returns the inclusive ranges of emoji beyond the atoms that every engine takes for symbols
+    only."""
+    return tuple((low, high) for low, high in _read("pictographs"))
+
+
+@cache
+def load_categories() -> Mapping[str, Sequence[tuple[int, int]]]:
+    """Returns inclusive ranges of further code points, by the general categories that they may
+    have: "P S"."""
+    found: Mapping[str, Sequence[tuple[int, int]]] = _read("categories")
+    return found
+
+
+def _read(name: str) -> Any:
+    return json.loads((TABLES / f"{name}.json").read_text(encoding="utf-8"))[name]
 
 
 @cache

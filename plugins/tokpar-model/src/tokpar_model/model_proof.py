@@ -65,12 +65,22 @@ def form_findings(form: JsonForm | RankForm, text: str, ids: object) -> ModelPro
         findings = [row] if isinstance(row, Finding) else _findings(known, text, row)
     except RefusedError as refusal:
         return ModelProof(refusal=(refusal.kind, str(refusal)))
+    digest = once(form.cache, "digest", lambda: _digest_of(form))
     assumed = (
-        f"The tokenizer that ran is the one of this file (sha256 {form.digest}).",
+        f"The tokenizer that ran is the one of this file (sha256 {digest}).",
         "Its regex engine has the character classes of the tables shipped with tokpar "
         f"(sha256 {tables_digest()}).",
     )
     return ModelProof(tuple(findings), assumed)
+
+
+def _digest_of(form: JsonForm | RankForm) -> str:
+    """Returns the sha256 of a file, or of ranks and all else that decides ids."""
+    if isinstance(form, JsonForm):
+        return form.digest
+    added = [(token.content, token.id) for token in form.added_tokens]
+    parts = form.patterns, sorted(form.specials.items()), sorted(added), form.merges
+    return text_digest(repr((*parts, list(form.tokens.items()))))
 
 
 def _findings(tokenizer: ByteTokenizer | WordTokenizer, text: str, row: IntArray) -> list[Finding]:

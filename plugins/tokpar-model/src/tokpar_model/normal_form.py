@@ -10,7 +10,8 @@ import numpy as np
 from tokpar.certificate.canonical_form import Stages
 from tokpar.certificate.check_context import RefusedError
 from tokpar.certificate.class_check import POINTS
-from tokpar.certificate.frozen_tables import load_pictographs, load_tables
+from tokpar.certificate.frozen_tables import load_tables
+from tokpar_model.class_members import load_pictographs
 
 Normalize = Callable[[str], str]
 _FORMS = ("NFC", "NFD", "NFKC", "NFKD")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from tokpar.certificate.canonical_form import JsonForm, text_in
+from tokpar.certificate.canonical_form import JsonForm
 from tokpar.certificate.check_context import require
 from tokpar_model.added_tokens import AddedTokens, added_of_json
 from tokpar_model.bert_characters import (
@@ -16,7 +16,7 @@ from tokpar_model.bert_characters import (
     normalized_kind,
     white_space_kind,
 )
-from tokpar_model.byte_file import vocabulary_in
+from tokpar_model.byte_file import text_in, vocabulary_in
 from tokpar_model.greedy_merging import Work
 from tokpar_model.normal_form import Normalize, normalizer_of
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from tokpar.adapter_parts import DecodingParts, EngineTraits, Origin
 from tokpar.adapters.decoding_parts import refuse_skipping
-from tokpar.adapters.settings import POSTPROCESS_FLAGS, bert_file, check_names, flags, path_of
+from tokpar.adapters.settings import POSTPROCESS_FLAGS, check_names, flags, path_of
 from tokpar.arrays import IdArray, SpanArray, byte_starts
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.facts.hf_facts import facts_with_tokens, token_lengths
@@ -65,7 +65,10 @@ def load(
         return PureTokenizer(_rank_vocabulary(path, settings))
     if path.suffix == ".json":
         return _of_json(path, flags(settings, POSTPROCESS_FLAGS))
-    config, postprocess_flags = bert_file(path, settings)
+    from tokpar.files.bert import bert_config  # other files do without it
+
+    postprocess_flags = flags(settings, (*POSTPROCESS_FLAGS, "lowercase"))
+    config = bert_config(path, postprocess_flags.pop("lowercase", True))
     return FileTokenizer(config, path.stem, **postprocess_flags)
 
 

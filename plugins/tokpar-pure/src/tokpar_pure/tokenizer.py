@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tokpar.files.added_token_search import AddedTokens
 from tokpar.files.vocabulary import Vocabulary, letters_of
+from tokpar_pure.added_tokens import AddedTokens
 from tokpar_pure.bpe import RankBPE
 from tokpar_pure.decoders import Decoder, read_decoder
 from tokpar_pure.formats import read_added

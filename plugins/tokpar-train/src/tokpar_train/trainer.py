@@ -32,9 +32,8 @@ class PreTokenCounter:
     that the pattern does not match is a pre-token, too."""
 
     def __init__(self, pattern: str, special_tokens: Sequence[str]) -> None:
+        from tokpar_pure.added_tokens import AddedTokens
         from tokpar_pure.pretokenize import PreTokenizer
-
-        from tokpar.files.added_token_search import AddedTokens
 
         added = [AddedToken(token, id_) for id_, token in enumerate(special_tokens)]
         self._segments = AddedTokens(added).segments
