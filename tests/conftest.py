@@ -236,22 +236,6 @@ def tables_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="session")
-def classes_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("classes")
-
-
-@pytest.fixture
-def shared_classes(classes_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The members of classes are asked of the engine once in a process, also by tests with an empty
-    cache of their own: for tests that are about what else is kept there."""
-
-    def chosen(kind: str) -> Path | None:
-        return classes_folder if kind == "classes" else directory_of_results(kind)
-
-    monkeypatch.setattr("tokpar.disk_cache.directory", chosen)
-
-
 @pytest.fixture
 def engine_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tokenizers have no compiled call."""

@@ -123,7 +123,6 @@ CASES = [(change, first) for change in CHANGES for first in (True, False)[change
 
 
 @pytest.mark.parametrize(("change", "first_call"), CASES)
-@pytest.mark.usefixtures("shared_classes")
 def test_ids_are_those_of_the_object_after_every_change(
     change: str, first_call: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -88,6 +88,33 @@ def test_count_prints_a_line_per_text_and_their_sum(tmp_path: Path) -> None:
     assert run("count", path, "--json").json == {"file": str(path), "ids_count": count}
 
 
+# stream
+
+
+def test_stream_gives_the_ids_that_encode_gives(tmp_path: Path) -> None:
+    path = tmp_path / "text.txt"
+    path.write_bytes(LONG.encode())
+    outcome = run("stream", path)
+    assert (outcome.code, ids_of(outcome.out)) == (0, serial_ids(LONG))
+    assert outcome.out.count("\n") > 1
+
+
+def test_stream_prints_ids_before_the_text_ends() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "tokpar", "stream"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b"one two thr")
+        process.stdin.flush()
+        first = process.stdout.readline().decode()
+        process.stdin.write("ee añ".encode()[:-1])
+        process.stdin.flush()
+        rest = process.communicate("añ".encode()[-1:])[0].decode()
+    assert ids_of(first) == serial_ids("one two")
+    assert ids_of(first + rest) == serial_ids("one two three añ")
+
+
 # check
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -41,9 +40,7 @@ from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.normalized_context import NormalizerGuard
 from tokpar.interfaces import facts_of
 from tokpar.loading import load
-from tokpar.patterns import charclass_members as members_module
-from tokpar.patterns.charclass_members import members
-from tokpar.patterns.splits import decide_pairs
+from tokpar.patterns import charclass_members
 from tokpar.types import Facts, Seam
 
 pytestmark = pytest.mark.ids
@@ -61,18 +58,9 @@ def finder(tokenizer: Any) -> CutFinder:
     return finder_for(facts_of(load(tokenizer)))
 
 
-@cache
-def asked_before(source: str, engine: str) -> Any:
-    return members([source], engine)[source]
-
-
-def ask(sources: Any, engine: str) -> Any:
-    return {source: asked_before(source, engine) for source in sources}
-
-
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each class is asked once, not once for each pattern, by finder and checker each."""
+    """The checker asks for each class once, not once for each pattern, as the finder does."""
     held: dict[tuple[str, str], bytes] = {}
 
     def required(source: str, engine: str, inside: Any, outside: Any) -> None:
@@ -80,9 +68,6 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
             require_class(source, engine, inside, outside)
             held[source, engine] = inside.tobytes()
 
-    monkeypatch.setattr(
-        "tokpar.patterns.decided_pattern.decide_pairs", partial(decide_pairs, ask=ask)
-    )
     monkeypatch.setattr("tokpar.certificate.pattern_proof.require_class", required)
 
 
@@ -275,7 +260,8 @@ def test_a_panic_of_an_engine_that_is_asked_is_a_refusal(monkeypatch: pytest.Mon
     def panic(sources: Any) -> Any:
         raise PanicException("index out of bounds")
 
-    monkeypatch.setitem(members_module.__dict__["_EVERYWHERE"], "regex", panic)
+    monkeypatch.setattr(charclass_members, "_answers", {})
+    monkeypatch.setitem(charclass_members.__dict__["_EVERYWHERE"], "regex", panic)
     monkeypatch.setenv("TOKPAR_CACHE", "")
     refusal = refused_facts(r"\p{L}+|\P{L}")
     assert "index out of bounds" in str(refusal)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,41 @@ def test_symbols_tell_apart_what_classes_do(spans: list[tuple[int, int]]) -> Non
     for p in range(350):
         own = {i for i, ranges in classes.items() if inside(ranges, chr(p))}
         assert {i for i in classes if int(found.symbol_of[p]) in found.sets[i]} == own
+
+
+def test_an_engine_is_asked_once_for_a_class_in_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, list[str]]] = []
+
+    def answer(engine: str, sources: list[str]) -> dict[str, Ranges]:
+        asked.append((engine, sources))
+        return {source: ((ENGINES.index(engine), 99),) for source in sources}
+
+    for engine in ENGINES:
+        monkeypatch.setitem(asking.__dict__["_EVERYWHERE"], engine, partial(answer, engine))
+    monkeypatch.setattr(asking, "_answers", {})
+    monkeypatch.setattr(asking, "MOST_ANSWERS", 3)
+    first, second, _ = ENGINES
+    for engine, sources in (
+        (first, [r"\p{N}"]),
+        (second, [r"\p{N}"]),
+        (first, [r"\p{N}", r"\s", "a"]),
+        (first, [r"\s"]),
+        (first, ["[ab]", "[bc]"]),
+        (first, [r"\p{N}"]),  # there was no room for it
+    ):
+        found = members(sources, engine)
+        own = (ENGINES.index(engine), 99)
+        assert found == {s: ((97, 97),) if s == "a" else (own,) for s in sources}
+    assert asked == [
+        (first, [r"\p{N}"]),
+        (second, [r"\p{N}"]),
+        (first, [r"\s"]),
+        (first, ["[ab]", "[bc]"]),
+        (first, [r"\p{N}"]),
+    ]
+    for count, refused in ((64, False), (65, True)):
+        with pytest.raises(UnsupportedPatternError) if refused else contextlib.nullcontext():
+            members([f"[a{chr(0x4E00 + k)}]" for k in range(count)], first)
 
 
 # ---------------------------------------------------------------------------------- on disk

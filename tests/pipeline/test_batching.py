@@ -10,11 +10,19 @@ from typing import Any
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from tokenizers import processors
 
 import tokpar
 from tests.conftest import needs_kernel
 from tests.support.drawn_runs import OPTIONS, STRATEGIES, adapter_of, any_tokenizer, own_call
-from tests.support.tokenizers_drawn import contents, named_tokenizers, texts_with
+from tests.support.tokenizers_drawn import (
+    ByteLevelSpec,
+    build,
+    contents,
+    named_tokenizers,
+    plain_copy,
+    texts_with,
+)
 from tokpar.errors import EngineError
 from tokpar.executors.native import CachedExecutor
 from tokpar.executors.serial_executor import SerialExecutor
@@ -153,3 +161,22 @@ def test_a_batch_and_an_encoding_can_be_pickled_and_copied(copied: Any) -> None:
         _ = twin.spans
     with pytest.raises(LookupError, match=r"tokpar\.check takes text and tokenizer"):
         len(twin.seams)
+
+
+def test_a_batch_tells_the_spans_of_all_its_texts() -> None:
+    own = plain_copy(build(ByteLevelSpec("llama3", 1, 40)))
+    own.add_special_tokens(["<s>", "</s>"])
+    ids = [(token, own.token_to_id(token)) for token in ("<s>", "</s>")]
+    own.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=ids)
+    own.enable_padding(pad_id=0, direction="left")
+    own.enable_truncation(6)
+    batch = tokpar.Encoder(own).encode_batch(["ab é", "", "中 1 2 3 4 5 6"])
+    assert batch.spans().shape == batch.char_spans().shape == (len(batch.ids), 2)
+    for k, encoding in enumerate(batch):
+        rows = slice(batch.offsets[k], batch.offsets[k + 1])
+        assert batch.spans()[rows].tolist() == encoding.spans.tolist()
+        assert batch.char_spans()[rows].tolist() == encoding.char_spans.tolist()
+    assert tokpar.Encoder(own).encode_batch([]).spans().shape == (0, 2)
+    for text in ("ab é", WORDS * 300):
+        one = tokpar.Encoder(own).encode_batch([text])
+        assert one.spans().tolist() == one[0].spans.tolist()

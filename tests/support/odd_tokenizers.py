@@ -9,7 +9,9 @@ from typing import Any
 
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
 
-from tests.support import stages_drawn
+from tests.support import stage_configs
+from tests.support.stage_configs import config, word_level
+from tests.support.stages_drawn import tokenizer_of
 from tests.support.tokenizers_drawn import PATTERNS, Added, byte_text, vanishes
 
 WORDS = (
@@ -91,7 +93,8 @@ def odd_normalizers(rng: random.Random) -> list[Any]:
     if rng.random() < 0.25:
         return []
     if rng.random() < 0.4:
-        return [stages_drawn.normalizer(rng) for _ in range(rng.choice((1, 1, 2)))]
+        before = [stage_configs.normalizer(rng) for _ in range(rng.choice((1, 1, 2)))]
+        return [tokenizer_of(config(word_level(), before)).normalizer]
     name = rng.choice(("Lowercase", "NFC", "NFKC", "NFD", "StripAccents", "Bert", "Bert"))
     if name == "Bert":
         flags = [rng.random() < 0.7 for _ in range(3)]
@@ -136,8 +139,9 @@ def odd_tokenizer(rng: random.Random) -> Tokenizer:
         scheme = rng.choice(("always", "first", "never"))
         tokenizer.pre_tokenizer = pre_tokenizers.Metaspace("▁", scheme, rng.random() < 0.8)
     else:
-        row = [stages_drawn.pre_tokenizer(rng) for _ in range(rng.choice((1, 1, 2)))]
-        tokenizer.pre_tokenizer = pre_tokenizers.Sequence(row)
+        stage_row = [stage_configs.pre_tokenizer(rng, False) for _ in range(rng.choice((1, 1, 2)))]
+        made = tokenizer_of(config(word_level(), row=stage_row))
+        tokenizer.pre_tokenizer = made.pre_tokenizer
     tokenizer.add_tokens(odd_added(rng, tokenizer))
     return tokenizer
 

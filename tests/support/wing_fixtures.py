@@ -4,24 +4,20 @@ the fixtures of the conformance kit. For `from ... import *` in a conftest.py.""
 from __future__ import annotations
 
 from tests.conftest import (
-    classes_folder,
     compiled_calls,
     few_texts,
     kept_by_files_before,
     pytest_collection_modifyitems,
-    shared_classes,
     tables_folder,
     twelfths_but_for,
     twelfths_in_quick,
 )
 
 __all__ = [
-    "classes_folder",
     "compiled_calls",
     "few_texts",
     "kept_by_files_before",
     "pytest_collection_modifyitems",
-    "shared_classes",
     "tables_folder",
     "twelfths_but_for",
     "twelfths_in_quick",

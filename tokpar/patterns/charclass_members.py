@@ -20,27 +20,34 @@ CODE_POINTS = 0x110000
 SURROGATES = (0xD800, 0xDFFF)
 EVERY: Ranges = ((0, SURROGATES[0] - 1), (SURROGATES[1] + 1, CODE_POINTS - 1))
 """The code points that a text may contain: all code points except surrogates."""
-MAX_CLASSES = 64
+MAX_CLASSES, MOST_ANSWERS = 64, 256
 _BLOCK = 1 << 15
 
 BoolArray = npt.NDArray[np.bool_]
 PointArray = npt.NDArray[np.int64]
+_answers: dict[tuple[str, str], Ranges] = {}
+"""(engine, class) -> what the engine answered in this process. Patterns have classes in common."""
 
 
 def members(sources: Iterable[str], engine: str) -> dict[str, Ranges]:
     """Map each one-character regex to the code points that it matches, as inclusive ranges."""
-    wanted = sorted(set(sources))
-    found: dict[str, Ranges] = {s: ((ord(s[-1]),) * 2,) for s in wanted if is_plain(s)}
-    asked = [source for source in wanted if source not in found]
-    if len(asked) > MAX_CLASSES:
+    wanted = {*sources}
+    classes = sorted(source for source in wanted if not is_plain(source))
+    if len(classes) > MAX_CLASSES:
         raise UnsupportedPatternError(f"more than {MAX_CLASSES} classes")
+    known = {s: ranges for s in classes if (ranges := _answers.get((engine, s))) is not None}
+    asked = [source for source in classes if source not in known]
     try:
-        return found | _EVERYWHERE[engine](asked)
+        answers = _EVERYWHERE[engine](asked) if asked else {}
     except BaseException as error:  # engines have own error types; a panic is no Exception
         raise_foreign(error)
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         raise UnsupportedPatternError(f"{engine} refuses a class: {error}") from error
+    if len(_answers) + len(answers) > MOST_ANSWERS:
+        _answers.clear()
+    _answers.update({(engine, source): ranges for source, ranges in answers.items()})
+    return known | answers | {s: ((ord(s[-1]),) * 2,) for s in wanted if is_plain(s)}
 
 
 def is_plain(source: str) -> bool:

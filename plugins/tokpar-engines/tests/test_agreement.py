@@ -60,7 +60,7 @@ class Points:
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_classes: None) -> Path:
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache of its own for each test."""
     monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache" / "agreement"

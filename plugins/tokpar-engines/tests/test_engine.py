@@ -53,7 +53,7 @@ def load(path: Path, engine: Engine = ENGINE, **settings: Any) -> EngineTokenize
 
 
 @pytest.fixture(autouse=True)
-def cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_classes: None) -> None:
+def cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path / "cache"))
     if is_quick():
         monkeypatch.setattr(compared_texts, "LONG", 100_000)
