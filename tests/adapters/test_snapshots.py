@@ -494,3 +494,10 @@ def test_added_tokens_are_compared_between_letters_between_spaces_and_side_by_si
         private.add_tokens([other])
         assert hf_copy.why_copy_differs(own, WithTokensOf(own, private)) is not None
         assert hf_copy.why_copy_differs(own, own) is None
+
+
+def test_added_tokens_that_the_normalizer_makes_alike_are_found_at_random() -> None:
+    own = Tokenizer(models.WordLevel({"?": 0}, unk_token="?"))
+    own.normalizer = normalizers.Lowercase()
+    own.add_tokens([AddedToken(content, normalized=True) for content in ("<A>", "<a>")])
+    assert "at random" in str(hf_copy.why_copy_differs(own, hf_copy.private_copy(own)[0]))

@@ -120,3 +120,13 @@ def test_added_tokens_that_others_decoded_wrong(
 ) -> None:
     assert own.decode(ids, skip_special_tokens=skip) in expected
     check_tokenizer(own, [], ids, skip)
+
+
+def test_an_added_token_of_which_the_normalizer_leaves_nothing_ends_a_run_of_bytes() -> None:
+    words = {word: i for i, word in enumerate(("<0xE4>", "<0xB8>", "<0xAD>"))}
+    own = Tokenizer(models.WordLevel(words, unk_token="<0xE4>"))
+    own.normalizer = normalizers.Strip()
+    own.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse()])
+    add(own, AddedToken("  ", normalized=True))
+    assert own.decode([0, 1, 2, 3, 0]) in ("中\ufffd", "中  \ufffd")  # the latter before 0.23
+    check_tokenizer(own, [], [0, 1, 2, 3, 0], False)

@@ -321,6 +321,13 @@ def test_a_special_token_that_hides_another_is_unprovable(special: str, plain: s
     assert facts(bpe(), byte_level(), added=added).unprovable is None
 
 
+def test_a_special_token_hides_a_plain_one_with_its_content() -> None:
+    config = json.loads(Tokenizer(bpe()).to_str())
+    flags = [{"id": 300 + k, "content": "ab", "special": k == 0} for k in range(2)]
+    found = facts_from_json({**config, "added_tokens": flags}, encode_special_tokens=True)
+    assert "'ab' and 'ab' overlap" in str(found.unprovable)
+
+
 def test_a_hidden_token_is_really_not_matched_by_the_engine() -> None:
     tokenizer = Tokenizer(bpe({char: i for i, char in enumerate("abc")}))
     tokenizer.add_tokens([AddedToken("ab", special=True, normalized=False)])

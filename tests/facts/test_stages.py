@@ -274,7 +274,6 @@ def test_tokens_searched_where_every_space_is_changed_are_refused() -> None:
 # ------------------------------------------------------------------------- the five behaviors
 
 
-@pytest.mark.each_value
 @pytest.mark.parametrize("behavior", BEHAVIORS)
 @pytest.mark.parametrize("invert", [False, True])
 @pytest.mark.parametrize("pattern", ["a", "a+"])
