@@ -11,7 +11,7 @@ Hypothesis merging : model_of t = Merges m.
 
 (** The pieces of a text in atoms, where no added token is searched. *)
 Definition pieces_of_text (S : text) : list (list nat) :=
-  match stages_text true (signs t) (stages_text true (normalizer t) S) with
+  match stages_text (start_kept t true S) (signs t) (stages_text true (normalizer t) S) with
   | [] => []
   | H => map (flat_map (atoms_of m)) (row_pieces (symbol_of t) (splits t) H)
   end.
@@ -35,7 +35,7 @@ Proof.
   unfold no_tokens_searched, T. destruct (raw_tokens t) eqn:raw, (normalized_tokens t) eqn:normal; try easy.
   intros _. rewrite no_tokens by (unfold segment_ids; now rewrite Stages.stages_text_nil).
   unfold segment_ids. rewrite normal, no_tokens by apply Stages.piece_ids_nil.
-  unfold piece_ids, pieces_of_text. destruct (stages_text true (signs t) _); [easy|].
+  unfold piece_ids, pieces_of_text. destruct (stages_text _ (signs t) _); [easy|].
   now rewrite flat_map_concat_map, map_map, merging.
 Qed.
 

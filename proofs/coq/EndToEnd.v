@@ -144,11 +144,19 @@ Proof.
 Qed.
 
 Lemma segment_pieces first G : no_normalized = true ->
-  segment_ids t first G = piece_ids t first (stages_text first (normalizer t) G).
+  segment_ids t first G = piece_ids t (start_kept t first G) (stages_text first (normalizer t) G).
 Proof.
   intros h. unfold segment_ids, no_normalized in *. destruct (normalized_tokens t); [|easy].
   apply no_tokens, piece_ids_nil.
 Qed.
+
+Lemma start_kept_app first l a R : start_kept t first ((l ++ [a]) ++ R) = start_kept t first (l ++ [a]).
+Proof. unfold start_kept. now destruct l. Qed.
+
+(** Behind the cut it makes no difference whether a section is at the start of a text. *)
+Lemma parted_start a b L R v : parted_between a b = true -> beside L R a b ->
+  piece_ids t v R = piece_ids t true R.
+Proof. intros h sides. destruct v; [easy|]. apply (parted_pieces a b L R true h sides). Qed.
 
 Lemma segment_nothing first : segment_ids t first [] = [].
 Proof. unfold segment_ids. now rewrite stages_text_nil. Qed.
@@ -174,7 +182,7 @@ Proof.
   intros h G. unfold segment_ids, with_tokens, ids_of_parts. pose proof h as h'.
   unfold placeless_ok in h'. rewrite forallb_app in h'. apply andb_prop in h' as [h' _].
   rewrite (placeless_stages _ false G h'). f_equal. apply map_ext. intros [[[u|] a] e]; [easy|].
-  simpl. rewrite (placeless_pieces false), (placeless_pieces (a =? 0)); easy.
+  simpl. rewrite (placeless_pieces (_ && _)), (placeless_pieces (start_kept t true G && _)); easy.
 Qed.
 
 Lemma split_two n (S : text) a b r : skipn (n - 1) S = a :: b :: r -> 0 < n ->
@@ -208,11 +216,12 @@ Proof.
       * intros first l x' y' r' <- <-. rewrite !segment_pieces by easy.
         assert (beside (l ++ [a]) (b :: r') a b) as sides by (split; [now exists l|now exists r']).
         destruct (stages_apart _ a b x y _ _ first thr sides) as (-> & sides' & _).
+        rewrite start_kept_app, (parted_start x y _ _ (start_kept t true _) h3 sides').
         now apply (parted_pieces x y).
       * intros y' r' <-. rewrite !segment_pieces by easy.
         assert (beside [a] (b :: r') a b) as sides by (split; [now exists []|now exists r']).
         destruct (stages_apart _ a b x y _ _ true thr sides) as (_ & sides' & ->).
-        now apply (parted_pieces x y _ _ true h3 sides').
+        now rewrite !(parted_start x y _ _ (start_kept t _ _) h3 sides').
     + exact segment_nothing.
   - destruct (skipn (n - 1) S) as [|a [|b [|c R]]] eqn:e; [easy|easy|easy|].
     rewrite !andb_true_iff in h. destruct h as [[[[[[[h safe'] un] sb] ne] nn] pl] ab].
@@ -228,6 +237,7 @@ Proof.
     + apply segment_nothing.
     + intros l r ner. rewrite !segment_pieces by easy.
       destruct (stages_absorb _ a b x y (l ++ [a]) r true thr ltac:(now exists l) ner) as (-> & sides' & _).
+      rewrite start_kept_app, (parted_start x y _ _ (start_kept t true r) ab sides').
       now apply (parted_pieces x y).
     + now rewrite len, <- es.
     + now rewrite len, <- es.
@@ -281,10 +291,16 @@ Definition as_raw (t : tokenizer) : tokenizer := {|
   normalized_tokens := []; signs := signs t; symbols := symbols t; other_symbol := other_symbol t;
   splits := splits t; model_of := model_of t |}.
 
+Lemma start_without_normalizer t first G : normalizer t = [] ->
+  piece_ids t (start_kept t first G) G = piece_ids t first G.
+Proof. intros none. unfold start_kept. rewrite none. destruct G; [now rewrite !piece_ids_nil|easy]. Qed.
+
 Theorem without_normalizer : forall (t : tokenizer) (S : text),
   raw_tokens t = [] -> normalizer t = [] -> T t S = T (as_raw t) S.
 Proof.
-  intros t S raw none. unfold T. rewrite raw, no_tokens by (unfold segment_ids; now rewrite stages_text_nil).
-  unfold segment_ids at 1. rewrite none. apply with_tokens_same. intros a e. symmetry.
-  exact (no_tokens _ _ (piece_ids t) _ _ (piece_ids_nil t _)).
+  intros t S raw none. destruct S as [|c S]; [reflexivity|].
+  unfold T. rewrite raw, no_tokens by (unfold segment_ids; now rewrite stages_text_nil).
+  unfold segment_ids at 1, start_kept. rewrite none. apply with_tokens_same. intros a e. symmetry.
+  etransitivity; [exact (no_tokens _ _ (piece_ids t) _ _ (piece_ids_nil t _))|].
+  exact (start_without_normalizer (as_raw t) _ _ eq_refl).
 Qed.

@@ -33,6 +33,10 @@ Definition byte_level (row : family) (whole : bool) (o : file) : facts :=
   of_kind o [] [] (map Pattern trees) (merging o true whole) n table.
 
 Definition gpt2 : file -> facts := byte_level gpt2_1 false.
+(** RoBERTa and BART: GPT-2 with a space in front of each section that does not begin with one. *)
+Definition gpt2_with_space (o : file) : facts :=
+  let '(n, trees, table) := gpt2_1 in
+  of_kind o [] [Sign 32 false] (map Pattern trees) (merging o true false) n table.
 Definition llama3 : file -> facts := byte_level cl100k_1 true.
 Definition qwen2 : file -> facts := byte_level qwen2_1 false.
 Definition deepseek : file -> facts := byte_level deepseek_1 false.
@@ -89,6 +93,7 @@ Definition right_for (f : facts) : Prop := forall (S : text) (cert : certificate
 
 Theorem real_tokenizers :
   (forall o, symbols_below 14 o = true -> right_for (gpt2 o)) /\
+  (forall o, symbols_below 14 o = true -> right_for (gpt2_with_space o)) /\
   (forall o, symbols_below 15 o = true -> right_for (llama3 o)) /\
   (forall o, symbols_below 15 o = true -> right_for (qwen2 o)) /\
   (forall o, symbols_below 14 o = true -> right_for (deepseek o)) /\
@@ -100,6 +105,8 @@ Proof.
   assert (forall row, In row [gpt2_1; cl100k_1; qwen2_1; deepseek_1] -> In row families) as known
     by (unfold families; simpl; tauto).
   split; [exact (fun o => built_in_tokenizers gpt2_1 false o (known gpt2_1 ltac:(simpl; auto)))|].
+  split; [intros o h S cert ids; apply accepted_ids_are_right;
+          exact (byte_level_ok gpt2_1 false o (known gpt2_1 ltac:(simpl; auto)) h)|].
   split; [exact (fun o => built_in_tokenizers cl100k_1 true o (known cl100k_1 ltac:(simpl; auto)))|].
   split; [exact (fun o => built_in_tokenizers qwen2_1 false o (known qwen2_1 ltac:(simpl; auto)))|].
   split; [exact (fun o => built_in_tokenizers deepseek_1 false o (known deepseek_1 ltac:(simpl; auto)))|].
@@ -146,9 +153,9 @@ Theorem real_tokenizers_accept :
   let characters := small_file 0 0 0 0 0 1 false in
   let words := [([97; 98], 1); ([35; 35; 98], 2); ([97], 3)]%N in
   map (fun f => accepted f at_spaces)
-    [gpt2 (small_file 2 5 4 1 0 14 true); llama3 (small_file 3 6 5 2 0 15 true);
-     qwen2 (small_file 3 6 5 2 0 15 true); deepseek (small_file 3 6 5 2 4 14 true);
-     gemma characters; bert [(46, [32; 46])]%N [(46, 46)]%N words 0%N characters] = repeat true 6 /\
+    [gpt2 (small_file 2 5 4 1 0 14 true); gpt2_with_space (small_file 2 5 4 1 0 14 true);
+     llama3 (small_file 3 6 5 2 0 15 true); qwen2 (small_file 3 6 5 2 0 15 true); deepseek (small_file 3 6 5 2 4 14 true);
+     gemma characters; bert [(46, [32; 46])]%N [(46, 46)]%N words 0%N characters] = repeat true 7 /\
   accepted (llama2 characters) absorbing = true /\ accepted (llama2_metaspace characters) no_edge = true /\
   cut_allowed (llama2_metaspace characters) Edge chat 3 = false.
 Proof. vm_compute. repeat split; reflexivity. Qed.

@@ -136,10 +136,15 @@ Definition piece_ids (t : tokenizer) (first : bool) (G : text) : list N :=
   | H => flat_map (model_ids (model_of t)) (row_pieces (symbol_of t) (splits t) H)
   end.
 
+(** The normalizer leaves something of the first character. Where it removes this character, the
+    engine no longer takes the section for the start of a text. *)
+Definition start_kept (t : tokenizer) (first : bool) (G : text) : bool :=
+  match stages_text first (normalizer t) (firstn 1 G) with [] => false | _ => first end.
+
 (** The ids of a segment between two tokens that were found in the text. *)
 Definition segment_ids (t : tokenizer) (first : bool) (G : text) : list N :=
   with_tokens (inside (spaces t)) (inside (words t)) (normalized_tokens t) (piece_ids t)
-    first (stages_text first (normalizer t) G).
+    (start_kept t first G) (stages_text first (normalizer t) G).
 
 (** The ids of a text. *)
 Definition T (t : tokenizer) (S : text) : list N :=

@@ -56,7 +56,8 @@ MISTAKES_IN_UNTRUSTED = {
         "rstrip := false;\n     single_word := false; skipped := false",
     ),
 }
-"""Wrong definitions, by what is wrong: a text of the file and what stands there instead."""
+"""Wrong definitions, by what is wrong: a text of the file and what stands there instead. A name
+without `single_word` alone changes nothing: no name stands beside a word character."""
 
 
 @dataclass(frozen=True)

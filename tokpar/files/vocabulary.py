@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 from tokpar.errors import OptionError
@@ -49,9 +50,10 @@ def require_free_ids(ranks: Ranks, special_tokens: Mapping[str, int]) -> None:
             )
 
 
+@cache
 def byte_alphabet() -> dict[str, int]:
     """Returns letter -> byte: the printable letter that HF's ByteLevel has for each byte,
-    {"!": 0x21, ..., "Ġ": 0x20}, in the order of HF's own table."""
+    {"!": 0x21, ..., "Ġ": 0x20}, in the order of HF's own table. All callers share one dict."""
     shown = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     hidden = sorted(set(range(256)) - set(shown))
     alphabet = {chr(byte): byte for byte in shown}

@@ -18,6 +18,7 @@ from tests.support.model_worlds import (
     Config,
     added,
     bpe_config,
+    byte_level,
     letters_of,
     numbered,
     proved,
@@ -39,6 +40,10 @@ def with_bytes(*tokens: str) -> dict[str, int]:
 SHARED = {"ab": 256, "xy": 256, "abc": 257}
 STALE = {"a": 0, "b": 1, "c": 2, "ca": 3, "cacca": 4, "cca": 6, "cc": 7, "ccac": 7}
 STALE_MERGES = [["c", "a"], ["c", "ca"], ["c", "c"], ["cca", "c"], ["cc", "a"], ["ca", "cca"]]
+
+
+DIGITS = [{"type": "Digits", "individual_digits": True}, byte_level()]
+UNIGRAM = {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0.0], ["a", -1.0]]}
 
 
 @dataclass(frozen=True)
@@ -116,29 +121,12 @@ OUTSIDE = {
         {**bpe_config({"a": 0, "b": 1}), "pre_tokenizer": None}, "a", "pre-tokenizer"
     ),
     "a prefix space": Outside(
-        {
-            **bpe_config(BYTES),
-            "pre_tokenizer": {
-                "type": "ByteLevel",
-                "add_prefix_space": True,
-                "trim_offsets": True,
-                "use_regex": False,
-            },
-        },
+        {**bpe_config(BYTES), "pre_tokenizer": {**byte_level(), "add_prefix_space": True}},
         "a",
         "pre-tokenizer",
     ),
     "another pre-tokenizer": Outside(
-        {
-            **bpe_config(BYTES),
-            "pre_tokenizer": {
-                "type": "Sequence",
-                "pretokenizers": [
-                    {"type": "Digits", "individual_digits": True},
-                    bpe_config({})["decoder"],
-                ],
-            },
-        },
+        {**bpe_config(BYTES), "pre_tokenizer": {"type": "Sequence", "pretokenizers": DIGITS}},
         "1",
         "pre-tokenizer",
     ),
@@ -148,15 +136,7 @@ OUTSIDE = {
         "pre-tokenizer",
     ),
     "Unigram": Outside(
-        {
-            **bpe_config({}),
-            "model": {
-                "type": "Unigram",
-                "unk_id": 0,
-                "byte_fallback": False,
-                "vocab": [["<unk>", 0.0], ["a", -1.0]],
-            },
-        },
+        {**bpe_config({}), "model": UNIGRAM},
         "a",
         "model",
     ),
