@@ -14,7 +14,7 @@ import pytest
 import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import AddedToken
+from tokenizers import AddedToken, normalizers
 
 import tokpar
 from tests.conftest import needs_below_one
@@ -26,6 +26,7 @@ from tests.support.certified import (
     dummy_case,
     encoding_of,
     kinds,
+    regex_tokenizer,
 )
 from tests.support.session_models import CL100K, byte_level
 from tests.support.tokenizers_drawn import (
@@ -135,6 +136,24 @@ def test_theorem_31_needs_each_condition(condition: str) -> None:
     more = np.append(encoding.ids, encoding.ids[-1:])
     assert check(encoding, text, tokenizer)
     assert "serial" in kinds(check(encoding_of(more, encoding.seams), text, tokenizer))
+
+
+@pytest.mark.parametrize(
+    ("normalizer", "has_prefix", "text"),
+    [(normalizers.NFC(), False, "one two e\u0301. "), (None, True, "one.two (three), ")],
+    ids=["normalizer", "prefix"],
+)
+def test_no_further_cuts_where_the_pattern_gets_another_text(
+    normalizer: Any, has_prefix: bool, text: str
+) -> None:
+    """NFC joins two characters between which the pattern certifies a cut; a part gets a space."""
+    tokenizer, text = regex_tokenizer("gpt2", normalizer, prefix_space=has_prefix), text * 9
+    finder = finder_for(tokenizer.facts)
+    places = [seam for p in range(1, len(text)) if (seam := finder.certify(text, p))]
+    encoding = by_hand(tokenizer, text, places)
+    assert {seam.rule for seam in places} == {"PAIR"}
+    report = check(encoding, text, tokenizer)
+    assert report, report
 
 
 def test_each_distinct_segment_is_encoded_once() -> None:
