@@ -1,6 +1,6 @@
 /* Added tokens in a text: leftmost, longest, with the flags of the engine. Part of call.c.
 
-   A tree of bytes; an edge is a slot (node << 8 | byte) + 1 << 32 | next node. Most places of a text
+   A tree of bytes; an edge is a slot (node << 8 | byte) + 1 << 32 | next node, with less than 2^24 nodes. Most places of a text
    are passed by one look at two bytes, or at a hash of four. */
 
 /* IS_FORBIDDEN: the engine's own call raises an error. */

@@ -236,7 +236,7 @@ static u64 longest_beginning(const Words *canonical, const u8 *p, i64 n)
     const Word *found = NULL;
     while (n > 0 && !(found = find_word(canonical, key_of(p, n), p, n)))
         n--;
-    return found ? (u64)n << SIZE_AT | (u64)(found->id[0] & ID_BITS) << ID_AT : 0;
+    return found ? (u64)n << SIZE_AT | (u64)first_id(canonical, found) << ID_AT : 0;
 }
 
 /* Adds a canonical token, p[0 : n], to the tree. */

@@ -126,7 +126,7 @@ static i64 read_tokens(Model *m, i64 i, i64 stop)
         i64 digits = i;
         while (i < stop && p[i] - '0' < 10u && i - digits < 10)
             id = 10 * id + p[i++] - '0';
-        if (i == digits || id > ID_BITS)
+        if (i == digits || id >= NONE)
             return UNREADABLE;
         if (token_number(m, token, n, &at) >= 0)
             return IS_TWICE;

@@ -26,6 +26,8 @@ longest tokens, a shorter one by merging."""
 USES_AVX2 = True
 """Sure cuts are found 32 bytes at a time where the processor can."""
 _END, _MOST_SYMBOLS, _MOST_STAGES, _LONG = 255, 127, 8, 16
+_NODE_BITS = 24
+"""Bits of the number of a node in call_added.h."""
 TREE = ("edges", "root", "rule_joins", "tokens")
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FREE = np.uint64(2**64 - 1)
@@ -35,11 +37,14 @@ def pair_arrays(left: IntArray, right: IntArray, rank: IntArray, results: IntArr
     """Returns the tables of pairs that merge, see call_merges.h.
 
     `left`, `right`: the ids of each pair. `rank`: its rank; pairs of one rank make the same id.
-    `results`: the id that each pair makes. Raises GateError for ids and ranks that have no room."""
+    `results`: the id that each pair makes. An id that is in no pair may be any number of 32 bits.
+    Raises GateError for ids and ranks that have no room."""
     _, places, ranks = np.unique(rank, return_index=True, return_inverse=True)
-    ids = max(int(each.max(initial=0)) for each in (left, right, results))
+    ids = max(int(each.max(initial=0)) for each in (left, right))
     if ids >> ID_BITS or len(places) >> RANK_BITS:
-        raise GateError("its ids or its merges are too many")
+        raise GateError(
+            "a part of a merge has an id of 2,097,152 or more, or its merges are too many"
+        )
     keys = left.astype(np.uint64) << np.uint64(ID_BITS) | right.astype(np.uint64)
     hashes = keys * _GOLDEN
     log = max(4, (3 * len(keys) // 2).bit_length())
@@ -208,8 +213,12 @@ def _merges_arrays(merges: Merges) -> Arrays:
 
 
 def _added_arrays(tokens: Mapping[str, tuple[int, int, bool]]) -> Arrays:
-    """Returns the added tokens as call.c reads them."""
+    """Returns the added tokens as call.c reads them.
+
+    Raises GateError for more bytes than their tree may have nodes."""
     contents = [content.encode() for content in tokens]
+    if sum(map(len, contents)) >> _NODE_BITS:
+        raise GateError("its added tokens have 16,777,216 bytes or more")
     ids, flags, normalized = zip(*tokens.values(), strict=True) if tokens else ((), (), ())
     return {
         "added_bytes": np.frombuffer(b"".join(contents) + bytes(16), dtype=np.uint8),

@@ -64,7 +64,7 @@ static i64 longest_tokens(const WordPiece *w, const Words *words, u8 *p, i64 n, 
         *key = before;
         if (!token)
             return 0;
-        out[count++] = token->id[0] & ID_BITS;
+        out[count++] = first_id(words, token);
     }
     return count;
 }

@@ -31,8 +31,8 @@ typedef int64_t i64;
 static inline int LOWEST_BIT(u64 bits) { unsigned long k; _BitScanForward64(&k, bits); return (int)k; }
 #endif
 
+#define NONE 0xFFFFFFFFu /* no enum: its constants are of the type int, and some compilers make -1 of it */
 enum {
-    NONE = 0xFFFFFFFFu,
     PROBES = 32,
     LONGEST_KEPT = 1024,       /* bytes of a word that may be put into a table */
     MANY = 15,                 /* count of ids that stand in `more` */
@@ -153,6 +153,12 @@ static inline i64 copy_ids(const Words *w, const Word *slot, u32 *out)
     }
     memcpy(out, w->more + slot->id[1], 4 * (size_t)slot->id[2]);
     return slot->id[2];
+}
+
+/* Returns the first id of a slot that has one. */
+static inline u32 first_id(const Words *w, const Word *slot)
+{
+    return slot->id[0] >> 28 == MANY ? w->more[slot->id[1]] : slot->id[0] & ID_BITS;
 }
 
 static inline Word *free_slot(Word *slots, u64 mask, u64 hash)

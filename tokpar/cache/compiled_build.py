@@ -137,7 +137,7 @@ def checked_call(parts: CallParts, arrays: Arrays, text_count: int) -> CompiledC
     try:
         special = parts.special or ((), ())
         found: Any = call_of(arrays, parts.added_tokens, special, longest_word=parts.longest_word)
-    except (KeyError, ValueError):  # the arrays of a damaged file
+    except (GateError, KeyError, ValueError):  # added tokens, or the arrays of a damaged file
         return None
     call = CompiledCall(found, parts.encode_many, parts.tokenize, parts.find_cut, parts.special)
     texts = drawn_texts(parts, text_count)
