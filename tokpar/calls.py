@@ -6,7 +6,7 @@ not changed, of the last four paths as long as the file does not change."""
 from __future__ import annotations
 
 import os
-import threading
+import sys
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -19,6 +19,7 @@ from tokpar.combining import StrategyName
 from tokpar.encoder import BATCH_BYTES, Encoder, Spans, Texts
 from tokpar.encoding import Batch, Encoding
 from tokpar.foreign_errors import raise_foreign
+from tokpar.fork_locks import own_lock
 from tokpar.interfaces import Executor
 from tokpar.limits import require_text
 from tokpar.loading import DEFAULT_TOKENIZER, load
@@ -34,8 +35,7 @@ MOST_KEPT = 4
 
 _Argument = TypeVar("_Argument")
 _Result = TypeVar("_Result")
-_lock = threading.Lock()
-os.register_at_fork(after_in_child=lambda: globals().update(_lock=threading.Lock()))
+_lock = own_lock(sys.modules[__name__])
 
 
 def encode(

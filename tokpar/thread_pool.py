@@ -7,6 +7,7 @@ it shares, it does by itself."""
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -14,6 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from tokpar.foreign_errors import is_foreign
+from tokpar.fork_locks import in_child, own_lock
 from tokpar.limits import worker_count
 
 if TYPE_CHECKING:
@@ -30,18 +32,17 @@ class _State(threading.local):
 
 
 _state = _State()
-_lock = threading.Lock()
+_lock = own_lock(sys.modules[__name__])
 _pool: ThreadPoolExecutor | None = None
 
 
 def _forget_threads() -> None:
-    """Called in a child process, which has none of its parent's threads."""
-    global _pool, _state, _lock
-    _pool, _state, _lock = None, _State(), threading.Lock()
+    """A child process has none of its parent's threads."""
+    global _pool, _state
+    _pool, _state = None, _State()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_threads)
+in_child(_forget_threads)
 
 
 def _become_worker() -> None:

@@ -18,7 +18,7 @@ PACKAGE = ROOT / "tokpar"
 
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"data", "errors", "arrays"}),
-    frozenset({"foreign_errors"}),
+    frozenset({"foreign_errors", "fork_locks"}),
     frozenset({"limits", "types", "text_files", "kernel_modules", "disk_cache"}),
     frozenset({"interfaces", "seams", "concatenation", "regexes", "thread_pool"}),
     frozenset({"adapter_parts", "foreign_parts"}),
@@ -273,7 +273,7 @@ import tokpar
 tokpar.encode("The quick brown fox, again. " * 400, sys.argv[1])
 print(*(name for name in sys.modules if name.partition(".")[0] == "tokpar"))
 """
-MOST_FILES, MOST_LINES = 60, 11_000
+MOST_FILES, MOST_LINES = 62, 11_000
 
 
 @pytest.mark.parametrize("name", ["deepseek_part", "metaspace_unigram"])

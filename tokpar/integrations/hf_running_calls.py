@@ -6,12 +6,13 @@ engine."""
 
 from __future__ import annotations
 
-import os
-import threading
+import sys
 from typing import Any
 from weakref import WeakKeyDictionary
 
-_lock = threading.Lock()
+from tokpar.fork_locks import in_child, own_lock
+
+_lock = own_lock(sys.modules[__name__])
 _running: WeakKeyDictionary[Any, tuple[object, int]] = WeakKeyDictionary()
 """The settings of the calls that run on each engine, and how many calls there are."""
 
@@ -36,11 +37,4 @@ def end_call(engine: Any) -> None:
             _running.pop(engine, None)
 
 
-def _forget_calls() -> None:
-    """In a forked child no call of another thread runs."""
-    global _lock
-    _lock = threading.Lock()
-    _running.clear()
-
-
-os.register_at_fork(after_in_child=_forget_calls)
+in_child(_running.clear)  # no call of another thread runs there
