@@ -129,7 +129,7 @@ def test_ranges_have_each_line_once_wherever_they_are_cut(
 ) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(data)
-    (source,) = find_inputs([str(path)], lines=True)
+    (source,) = find_inputs([str(path)], lines=True).files
     for size in (1, 2, 100):
         monkeypatch.setattr("tokpar_corpus.lines.READ_BYTES", size)
         memory = Memory(1 << 26)
@@ -154,7 +154,7 @@ def test_the_digests_of_a_part_that_is_being_read_are_of_all_returned_documents(
     path = tmp_path / f"rows{end}"
     path.write_bytes(gzip.compress(rows, 0) if end.endswith("gz") else rows)
     data = path.read_bytes()
-    (source,) = find_inputs([str(path)], lines=False)
+    (source,) = find_inputs([str(path)], lines=False).files
     part = Part(0, (Span(0, 0, len(data)),))
     reader = PartReader(
         (source,), part, Position(0, 0), "text", None, None, Memory(64 * 1000), Progress()

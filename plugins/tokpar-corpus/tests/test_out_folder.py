@@ -65,12 +65,13 @@ def test_a_journal_is_never_read_as_a_corpus(
     journal = folder / "older" / name
     begins = {"format": "tokpar corpus", "format_version": 1}
     journal.write_text(json.dumps(begins) + "\n", encoding="utf-8")
+    text = journal.suffix == ".txt"  # a folder of rows gives its text files only if that is asked
     given = {"file": journal, "folder": folder, "pattern": folder / "**" / f"*{journal.suffix}"}[
         way
     ]
     with pytest.raises(OptionError, match="is the journal of a build, no corpus"):
-        build([str(given)], out=tmp_path / "out", tokenizer="default", workers=1, lines=lines)
+        build([str(given)], out=tmp_path / "out", tokenizer="default", lines=lines, text=text)
     command = ["corpus", "build", str(given), "--out", str(tmp_path / "out")]
-    status = main([*command, "--tokenizer", "default", *["--lines"] * lines])
+    status = main([*command, "--tokenizer", "default", *["--lines"] * lines, *["--text"] * text])
     assert status == 2
     assert str(journal) in capsys.readouterr().err

@@ -212,7 +212,7 @@ def test_the_command_of_a_dry_run_prints_the_estimate_and_writes_nothing(
     )
     found = estimate(job)
     lines = outcome.out.splitlines()
-    assert lines[0] == f"inputs: 1 file, {source.stat().st_size / 1e6:.1f} MB as stored"
+    assert lines[0] == f"inputs: 1 .jsonl, {source.stat().st_size / 1e6:.1f} MB as stored"
     assert lines[2] == "ids: uint16; special tokens are added: [7] after each document"
     expected = f"{found.all_documents:,} documents, {found.all_tokens:,} tokens, "
     assert lines[-1].startswith(f"expected: {expected}{found.all_bytes / 1e6:,.1f} MB in ")

@@ -91,6 +91,7 @@ def input_files(
     tokenizer: CorpusTokenizer,
     field_name: str | None,
     lines: bool,
+    text: bool,
 ) -> tuple[InputFiles, list[str]]:
     """Returns the texts of the inputs `names`, and notes that say how they are read.
 
@@ -98,7 +99,9 @@ def input_files(
     a chat template made them of messages; without a manifest, the inputs tell it (`find_field`).
     Raises FileFormatError if no row has a text; OptionError, OSError."""
     options, notes = options_of(shards), list[str]()
-    inputs = find_inputs(names, lines or (options is not None and options.lines))
+    if options is not None:
+        lines, text = lines or options.lines, text or options.text
+    inputs = find_inputs(names, lines, text).files
     has_rows = any(each.kind not in ("text", "lines") for each in inputs)
     text_of = None
     if field_name is None and options is not None:
@@ -124,7 +127,7 @@ def options_of(shards: Sequence[str]) -> Options | None:
         by_folder.setdefault(path.parent, set()).add(path.name)
     found = [_options_in(folder, names) for folder, names in by_folder.items()]
     known = [options for options in found if options is not None]
-    if len({(each.field, each.lines, each.chat_template) for each in known}) > 1:
+    if len({(each.field, each.lines, each.text, each.chat_template) for each in known}) > 1:
         raise OptionError("the shards are of builds that read their texts in different ways")
     return known[0] if known else None
 

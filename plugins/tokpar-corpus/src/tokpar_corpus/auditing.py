@@ -31,6 +31,7 @@ def audit(
     against: Paths = (),
     field: str | None = None,
     lines: bool = False,
+    text: bool = False,
     bos: str | int = AUTO,
     eos: str | int = AUTO,
     packed: bool = False,
@@ -44,7 +45,7 @@ def audit(
     `.ds.index`), parquet and Arrow (a column `input_ids`), NumPy (`.npy`). `tokenizer`: anything
     that `tokpar.load` takes. `against`: the files that the shards were made of, read as `build`
     reads them: by the manifest beside the shards; or with the text in `field`, and with a text in
-    each line if `lines`. `bos`, `eos`:
+    each line if `lines`, and text files of folders beside their rows if `text`. `bos`, `eos`:
     "auto" is what the tokenizer's own call inserts, and what most documents have; "none"; or a
     token, by its content or its id. `packed`: rows are pieces of one stream, in which each document
     ends with `eos`. `ordered`: documents must be in the order of the input. `on_read` is called
@@ -60,7 +61,8 @@ def audit(
     texts, notes = None, list[str]()
     if against:
         names = [each.name for each in opened] + [each.name for each in unreadable]
-        texts, notes = input_files(name_list(against), names, corpus_tokenizer, field, lines)
+        reading = (field, lines, text)
+        texts, notes = input_files(name_list(against), names, corpus_tokenizer, *reading)
     if packed:
         opened = [in_documents(shard, _end_of(eos, tokens)) for shard in opened]
     edges = expected_edges(adapter, tokens, opened, bos, eos)

@@ -13,6 +13,7 @@ from typing import IO, Any
 
 from tokpar.cli.screen import plural
 from tokpar_corpus.build_progress import STAGES, Progress
+from tokpar_corpus.input_names import describe_kinds, describe_left_out
 from tokpar_corpus.job import BuildJob
 from tokpar_corpus.manifest import Manifest, Options
 
@@ -112,7 +113,7 @@ def _bar_wanted(arguments: argparse.Namespace) -> bool:
 def print_summary(manifest: Manifest, progress: Progress, out_folder: Path) -> None:
     """Print on stderr the counts, the skipped documents, and a line for each stage."""
     documents = plural(manifest.documents, "document")
-    shards = plural(len(manifest.shards), "shard")
+    shards = plural(manifest.stored_shards, "shard")
     size = manifest.text_bytes / _MEGABYTE
     say = f"{documents}, {manifest.tokens:,} tokens of {size:,.1f} MB of text in {shards}"
     print(f"{say}: {out_folder}", file=sys.stderr)
@@ -134,15 +135,14 @@ def stage_table(progress: Progress) -> str:
     return "\n".join(lines)
 
 
-def print_dry_run(job: BuildJob) -> None:
-    """Print what a build would write and how large it would be, estimated from the first
-    documents."""
+def print_dry_run(job: BuildJob) -> bool:
+    """Print what a build would write and how large it would be, estimated from a sample. Returns
+    False if the inputs have no document."""
     from tokpar_corpus.estimate import estimate
 
     found = estimate(job)
     options = job.options
-    size = sum(each.bytes for each in job.inputs)
-    print(f"inputs: {plural(len(job.inputs), 'file')}, {size / _MEGABYTE:,.1f} MB as stored")
+    print(f"inputs: {describe_inputs(job)}")
     print(f"parts: {len(job.parts):,}, shards of {options.shard_bytes / _MEGABYTE:,.0f} MB of text")
     print(f"ids: {options.dtype}; {describe_inserted(options)}")
     print(
@@ -155,6 +155,7 @@ def print_dry_run(job: BuildJob) -> None:
         f"expected: {found.all_documents:,} documents, {found.all_tokens:,} tokens, "
         f"{found.all_bytes / _MEGABYTE:,.1f} MB in {job.folder}"
     )
+    return found.documents > 0 or found.stored_bytes < sum(each.bytes for each in job.inputs)
 
 
 def describe_inserted(options: Options) -> str:
@@ -167,3 +168,10 @@ def describe_inserted(options: Options) -> str:
     if not inserted:
         return "no special tokens are added"
     return f"special tokens are added: {', '.join(inserted)}"
+
+
+def describe_inputs(job: BuildJob) -> str:
+    """The kinds of the inputs, their size, and what is left out of their folders."""
+    size = sum(each.bytes for each in job.inputs) / _MEGABYTE
+    kinds = f"{describe_kinds(each.name for each in job.inputs)}, {size:,.1f} MB as stored"
+    return f"{kinds}; {describe_left_out(job.left_out)}" if job.left_out else kinds

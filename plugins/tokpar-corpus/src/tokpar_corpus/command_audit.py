@@ -78,6 +78,7 @@ def declare_against(parser: argparse.ArgumentParser) -> None:
     field = "the text in a row of INPUT (default: as the manifest of the shards says)"
     add("--field", metavar="NAME", help=field)
     add("--lines", action="store_true", help="each line of an INPUT of text is a document")
+    add("--text", action="store_true", help="take text files of a folder that has rows, too")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -95,6 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
             against=arguments.against,
             field=arguments.field,
             lines=arguments.lines,
+            text=arguments.text,
             bos=arguments.bos,
             eos=arguments.eos,
             packed=arguments.packed,

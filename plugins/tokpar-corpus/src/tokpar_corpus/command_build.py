@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from tokpar.cli import options
 from tokpar.cli.encodings import field_taken
+from tokpar.cli.screen import plural
 from tokpar.errors import TokparError
 from tokpar.text_files import RULE
 from tokpar_corpus.build_options import (
@@ -35,7 +36,7 @@ from tokpar_corpus.build_options import (
 from tokpar_corpus.command_audit import declare_tokenizer
 
 if TYPE_CHECKING:
-    from tokpar_corpus.job import Request
+    from tokpar_corpus.job import BuildJob, Request
 
 STOPPING = (signal.SIGINT, signal.SIGTERM)
 STOPPED = 128
@@ -58,6 +59,7 @@ def _declare_documents(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("documents").add_argument
     add("--field", metavar="NAME", help=f"the text in a row, also nested: data.text ({RULE})")
     add("--lines", action="store_true", help="each line of a text file is a document")
+    add("--text", action="store_true", help="take text files of a folder that has rows, too")
     add("--document-id", metavar="NAME", help="store this field as the document's id, too")
     chat = "make the text of the field messages by this template, or by the tokenizer's own"
     add("--chat-template", nargs="?", const=True, default=False, metavar="FILE", help=chat)
@@ -97,7 +99,12 @@ def _declare_run(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from tokpar_corpus.build_progress import Progress
-    from tokpar_corpus.build_screen import print_dry_run, print_summary, show_progress
+    from tokpar_corpus.build_screen import (
+        describe_inputs,
+        print_dry_run,
+        print_summary,
+        show_progress,
+    )
     from tokpar_corpus.building import BuildStoppedError, describe_shards, run_build
     from tokpar_corpus.durable_files import Disk
     from tokpar_corpus.job import prepare
@@ -105,11 +112,13 @@ def run(arguments: argparse.Namespace) -> int:
 
     job = prepare(request_of(arguments))
     choice = job.field_choice
+    has_choice = len(job.inputs) > 1 or bool(job.left_out)
+    if has_choice and not arguments.quiet and not arguments.dry_run:
+        print(f"inputs: {describe_inputs(job)}", file=sys.stderr)
     if choice is not None and choice.place is not None and not arguments.quiet:
         print(f"{choice.place}: {field_taken(choice.field)}", file=sys.stderr)
     if arguments.dry_run:
-        print_dry_run(job)
-        return 0
+        return 0 if print_dry_run(job) else _no_document(job)
     progress = Progress()
     with stopping_on_signals() as stop, show_progress(arguments, progress) as on_block:
         try:
@@ -124,7 +133,13 @@ def run(arguments: argparse.Namespace) -> int:
             raise
     if not arguments.quiet:
         print_summary(manifest, progress, job.folder)
-    return 0
+    return 0 if manifest.documents else _no_document(job)
+
+
+def _no_document(job: BuildJob) -> int:
+    """Say that the inputs hold no document, and return the exit code of such a build."""
+    print(f"no document in {plural(len(job.inputs), 'input')}", file=sys.stderr)
+    return 1
 
 
 @dataclass

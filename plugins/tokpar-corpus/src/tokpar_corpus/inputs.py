@@ -15,14 +15,17 @@ from typing import Any, BinaryIO, cast
 from tokpar.errors import OptionError
 from tokpar.text_files import uncompressed_blocks
 from tokpar_corpus.extras import pyarrow_module
+from tokpar_corpus.input_names import (
+    COMPRESSED,
+    KINDS,
+    choose_inputs,
+    describe_left_out,
+    known_kind,
+)
 from tokpar_corpus.manifest import FORMAT
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 """Names of files, folders and patterns, or one of them."""
-LINES = (".jsonl", ".ndjson")
-COMPRESSED = (".gz", ".zst")
-COLUMNS = (".parquet", ".arrow")
-TEXT = (".txt", ".text", ".md")
 RECENT = 2_000_000_000
 """Two changes of a file within this many nanoseconds may have the same time."""
 STORES = ("s3://", "gs://", "gcs://", "abfs://", "abfss://")
@@ -31,10 +34,6 @@ _READ_BYTES = 1 << 20
 _JOURNAL = json.dumps({"format": FORMAT}).encode()[:-1]
 """How the journal of a build begins."""
 _MAGIC = frozenset("*?[")
-KINDS = (
-    ".jsonl, .ndjson and .txt (also with .gz or .zst), .parquet and .arrow; --lines reads any other"
-    " name as a document a line"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,18 +95,31 @@ def name_list(names: Paths) -> list[str]:
     return [os.fspath(name) for name in some]
 
 
-def find_inputs(names: Sequence[str], lines: bool) -> list[Input]:
+@dataclass(frozen=True, slots=True)
+class FoundInputs:
+    """The input files, and the names that were left out of folders, each relative to its folder."""
+
+    files: tuple[Input, ...]
+    left_out: tuple[str, ...] = ()
+
+
+def find_inputs(names: Sequence[str], lines: bool = False, text: bool = False) -> FoundInputs:
     """Returns the files for names, folders, patterns and URLs, in the order of `names`. The files
-    of one pattern or folder are sorted by name. `lines`: each line of a text file is a document.
+    of one pattern or folder are sorted by name.
+
+    `lines`: each line of a text file is a document. `text`: a folder with files of rows or columns
+    also gives its text files (`tokpar_corpus.input_names.choose_inputs`).
 
     Raises OptionError for a name without a file, for a file that is named twice, and for the
     journal of a build; OSError."""
     found: list[Input] = []
+    left_out: list[str] = []
     for name in names:
-        own = list(_files_of(os.fspath(name), lines))
+        own, others = _files_of(os.fspath(name), lines, text)
         if not own:
-            raise OptionError(f"{name}: there is no such file; expected {KINDS}")
+            raise OptionError(_describe_missing(name, others))
         found += own
+        left_out += others
     first: dict[object, str] = {}
     for each in found:
         identity = _identity(each.name)
@@ -117,7 +129,15 @@ def find_inputs(names: Sequence[str], lines: bool) -> list[Input]:
             raise OptionError(f"{each.name} {twice}: its documents would be doubled")
         first[identity] = each.name
         _require_no_journal(each)
-    return found
+    return FoundInputs(tuple(found), tuple(left_out))
+
+
+def _describe_missing(name: str, left_out: Sequence[str]) -> str:
+    if left_out:
+        return (
+            f"{name}: no file there is an input ({describe_left_out(left_out)}); expected {KINDS}"
+        )
+    return f"{name}: there is no such file; expected {KINDS}"
 
 
 def require_folder_beside(shard_folder: str, names: Sequence[str]) -> None:
@@ -160,45 +180,72 @@ def _identity(name: str) -> object:
     return (stat.st_dev, stat.st_ino) if stat.st_ino else os.path.realpath(path)
 
 
-def _files_of(name: str, lines: bool) -> Iterator[Input]:
+def _files_of(name: str, lines: bool, text: bool) -> tuple[list[Input], Sequence[str]]:
+    """Returns the inputs of one name, and the names that a folder has beside them."""
     if "://" in name:
-        yield from _files_of_url(name, lines)
-        return
+        return _files_of_url(name, lines, text)
+    left_out: Sequence[str] = ()
     if os.path.isdir(name):
-        every = (os.path.join(folder, file) for folder, _, files in os.walk(name) for file in files)
-        names = [each for each in every if lines or _kind(each, lines) is not None]
+        contents = choose_inputs(_names_in(name), lines, text)
+        names, left_out = [os.path.join(name, each) for each in contents.taken], contents.left_out
     elif os.path.isfile(name) or _MAGIC.isdisjoint(name):
         names = [name]
     else:
         names = [each for each in glob.glob(name, recursive=True) if os.path.isfile(each)]
-    for each in sorted(names):
-        if os.path.exists(each):
-            stat = os.stat(each)
-            times = stat.st_mtime_ns, _unless_recent(stat.st_ctime_ns)
-            yield Input(each, _known_kind(each, lines), stat.st_size, *times)
+    found = []
+    for each in filter(os.path.exists, sorted(names)):
+        stat = os.stat(each)
+        times = stat.st_mtime_ns, _unless_recent(stat.st_ctime_ns)
+        found.append(Input(each, known_kind(each, lines), stat.st_size, *times))
+    return found, left_out
 
 
-def _files_of_url(name: str, lines: bool) -> Iterator[Input]:
+def _names_in(folder: str) -> Iterator[str]:
+    """Yields the files of a folder and of the folders in it, relative to it and with "/". A folder
+    whose name begins with a dot is one name: ".git/"."""
+    for place, folders, files in os.walk(folder):
+        hidden = [f"{each}/" for each in folders if each.startswith(".")]
+        folders[:] = [each for each in folders if not each.startswith(".")]
+        inner = os.path.relpath(place, folder).replace(os.sep, "/")
+        for each in (*files, *hidden):
+            yield each if inner == "." else f"{inner}/{each}"
+
+
+def _files_of_url(name: str, lines: bool, text: bool) -> tuple[list[Input], Sequence[str]]:
     fs = pyarrow_module("pyarrow.fs", name)
     system, path = _filesystem(name)
     before = name[: len(name) - len(path)] if name.endswith(path) else name.split("://")[0] + "://"
     base = path if _MAGIC.isdisjoint(path) else path[: min(map(path.find, _MAGIC & set(path)))]
     base = base if base == path else base.rpartition("/")[0]
+    left_out: Sequence[str] = ()
     info = system.get_file_info(base)
     if info.type == fs.FileType.File:
         infos = [info]
     else:
         selector = fs.FileSelector(base, recursive=True, allow_not_found=True)
         infos = [each for each in system.get_file_info(selector) if each.type == fs.FileType.File]
+        by_name = {each.path.removeprefix(base).lstrip("/"): each for each in infos}
         if base == path:
-            infos = [each for each in infos if _kind(each.path, lines) is not None]
+            contents = choose_inputs(by_name, lines, text)
+            infos, left_out = [by_name[each] for each in contents.taken], contents.left_out
         else:
-            infos = [each for each in infos if fnmatchcase(each.path, path)]
+            infos = [by_name[each] for each in by_name if _matches(each, path, base)]
+    found = []
     for each in sorted(infos, key=lambda info: str(info.path)):
         changed = each.mtime_ns or 0
         status_changed = _unless_recent(changed) if name.startswith(STORES) else 0
-        kind = _known_kind(each.path, lines)
-        yield Input(before + each.path, kind, each.size, changed, status_changed)
+        kind = known_kind(each.path, lines)
+        found.append(Input(before + each.path, kind, each.size, changed, status_changed))
+    return found, left_out
+
+
+def _matches(name: str, pattern: str, base: str) -> bool:
+    """True if a name below `base` matches the pattern. A part that begins with a dot matches only
+    if the pattern spells such a part, as in the patterns of files on this machine."""
+    own = pattern.removeprefix(base).lstrip("/")
+    spelt = own.startswith(".") or "/." in own
+    is_hidden = name.startswith(".") or "/." in name
+    return (spelt or not is_hidden) and fnmatchcase(name, own)
 
 
 def _unless_recent(change_time: int) -> int:
@@ -214,23 +261,3 @@ def _filesystem(url: str) -> tuple[Any, str]:
     except pyarrow.ArrowInvalid as error:
         raise OptionError(f"{url}: pyarrow reads no such URL ({error})") from None
     return system, path
-
-
-def _kind(name: str, lines: bool) -> str | None:
-    """Returns the kind of an input by its name (see `Input`), or None if the name does not say
-    it."""
-    plain = name.removesuffix(next((end for end in COMPRESSED if name.endswith(end)), ""))
-    if plain.endswith(LINES):
-        return "rows"
-    if name.endswith(COLUMNS):
-        return name.rpartition(".")[2]
-    if lines:
-        return "lines"
-    return "text" if plain.endswith(TEXT) else None
-
-
-def _known_kind(name: str, lines: bool) -> str:
-    kind = _kind(name, lines)
-    if kind is None:
-        raise OptionError(f"{name}: the name does not tell what it holds; expected {KINDS}")
-    return kind

@@ -49,6 +49,7 @@ class Request:
     format: str = "megatron"
     field: str | None = None
     lines: bool = False
+    text: bool = False
     bos: bool | None = None
     bos_token: str | int | None = None
     append_eod: bool = False
@@ -68,7 +69,8 @@ class Request:
 @dataclass(frozen=True)
 class BuildJob:
     """A checked build. `text_of`: turns the value of the field into a text; None if the value is
-    the text. `field_choice`: the field that the inputs told, or None if the caller named it."""
+    the text. `field_choice`: the field that the inputs told, or None if the caller named it.
+    `left_out`: the files of input folders that are no inputs."""
 
     request: Request
     folder: Path
@@ -78,6 +80,7 @@ class BuildJob:
     memory: Memory
     text_of: TextOf | None
     field_choice: FieldChoice | None
+    left_out: tuple[str, ...]
 
     @property
     def options(self) -> Options:
@@ -127,7 +130,8 @@ def prepare(request: Request) -> BuildJob:
     if request.chat_template:
         text_of, template = template_of(tokenizer, request.chat_template)
     require_folder_beside(str(request.out), request.inputs)
-    inputs = tuple(find_inputs(request.inputs, request.lines))
+    found = find_inputs(request.inputs, request.lines, request.text)
+    inputs = found.files
     field, choice = request.field or "messages", None
     if request.field is None and template is None:
         choice = find_field(inputs, request.errors == "skip")
@@ -140,6 +144,7 @@ def prepare(request: Request) -> BuildJob:
         shard_bytes=shard_bytes,
         field=field,
         lines=request.lines,
+        text=request.text,
         bos=request.bos,
         prefix=prefix,
         suffix=suffix,
@@ -161,6 +166,7 @@ def prepare(request: Request) -> BuildJob:
         memory=Memory(budget),
         text_of=text_of,
         field_choice=choice,
+        left_out=found.left_out,
     )
 
 

@@ -127,7 +127,7 @@ def _sources(shard: str) -> tuple[str, ...]:
 
 def _unite_counts(counts: Iterable[_ShardCounts]) -> _ShardCounts:
     some = list(counts)
-    lengths = np.concatenate([each.lengths for each in some])
+    lengths = np.concatenate([np.empty(0, np.int64), *(each.lengths for each in some)])
     sources = tuple(dict.fromkeys(name for each in some for name in each.sources))
     text_bytes = [each.text_bytes for each in some if each.text_bytes is not None]
     unknown = [each.unknown for each in some if each.unknown is not None]

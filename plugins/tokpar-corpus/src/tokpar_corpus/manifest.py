@@ -123,7 +123,7 @@ class Options:
     `format`: megatron, parquet, arrow or numpy. `dtype`: the dtype of the ids in a shard.
     `shard_bytes`: a shard ends with the document that reaches this number of UTF-8 bytes of text.
     `field`: the field of a row with the text or the messages.
-    `lines`: each line of a text file is a document.
+    `lines`: each line of a text file is a document. `text`: folders of rows give their text files.
     `bos`: None: insert the ids that the tokenizer's own call inserts; True: only BOS; False: none.
     `prefix`, `suffix`: the ids that are inserted before and after each document.
     `eod`: the id that --append-eod appends after `suffix`, to each document with ids; or None.
@@ -136,6 +136,7 @@ class Options:
     shard_bytes: int
     field: str
     lines: bool
+    text: bool
     bos: bool | None
     prefix: tuple[int, ...]
     suffix: tuple[int, ...]
@@ -159,6 +160,11 @@ class Manifest:
     @property
     def documents(self) -> int:
         return sum(shard.documents for shard in self.shards)
+
+    @property
+    def stored_shards(self) -> int:
+        """The number of shards that have files: those with documents."""
+        return sum(bool(shard.files) for shard in self.shards)
 
     @property
     def tokens(self) -> int:
@@ -230,6 +236,8 @@ def _loader_from(record: Any) -> Loader | None:
 
 
 def options_from(record: Any) -> Options:
+    if isinstance(record, dict):
+        record = {"text": False, **record}  # older manifests have none
     return _build_record(Options, record, prefix=tuple, suffix=tuple)
 
 

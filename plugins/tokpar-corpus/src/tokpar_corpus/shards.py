@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from tokpar.arrays import IntArray
 from tokpar.errors import FileFormatError, OptionError
+from tokpar_corpus.manifest import MANIFEST_NAME, Manifest
 
 RawIds = NDArray[Any]
 """Ids as a shard stores them, shape (n,), any integer dtype. They are not converted, so that wrong
@@ -97,12 +98,14 @@ class UnreadableShard:
 
 def find_shards(names: Sequence[str]) -> list[str]:
     """Returns the data files of the shards for paths, folders and globs: each file once, in the
-    order of `names`. The files of one folder or glob are sorted. Raises OptionError if a name has
-    no shard, or is not there."""
+    order of `names`. The files of one folder or glob are sorted. A folder whose manifest has no
+    document has no shard. Raises OptionError if another name has no shard, or is not there."""
     found: dict[str, str] = {}
     for name in names:
         if os.path.isdir(name):
             some = _in_folder(name)
+            if not some and _has_no_document(name):
+                continue
         elif os.path.exists(name):
             some = [name]
         elif not glob.has_magic(name):
@@ -113,7 +116,7 @@ def find_shards(names: Sequence[str]) -> list[str]:
             raise OptionError(f"{name}: no shard there; known are {', '.join(sorted(READERS))}")
         for path in map(_data_file, some):
             found.setdefault(os.path.realpath(path), path)
-    if not found:
+    if not names:
         raise OptionError("no shards: give at least one file, folder or glob")
     return list(found.values())
 
@@ -147,6 +150,12 @@ def _not_a_shard(path: str) -> FileFormatError:
 def _in_folder(folder: str) -> list[str]:
     paths = sorted(str(path) for path in Path(folder).rglob("*") if path.is_file())
     return [path for path in paths if _is_shard(path) and not _is_hidden(path, folder)]
+
+
+def _has_no_document(folder: str) -> bool:
+    """True if a build of this folder was finished and had no document."""
+    path = Path(folder) / MANIFEST_NAME
+    return path.is_file() and not Manifest.from_json(path.read_text(encoding="utf-8")).documents
 
 
 def _is_hidden(path: str, folder: str) -> bool:

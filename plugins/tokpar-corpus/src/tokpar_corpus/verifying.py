@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -95,7 +95,8 @@ def verify(
     source = manifest.tokenizer.source if tokenizer is None else tokenizer
     corpus_tokenizer = load_for_corpus(source, None, {})
     _require_loader(manifest.tokenizer, corpus_tokenizer.record())
-    inputs = find_inputs(name_list(against), manifest.options.lines)
+    options = manifest.options
+    inputs = find_inputs(name_list(against), options.lines, options.text).files
     seed = random.SystemRandom().getrandbits(32) if seed is None else seed
     with SeamVerifier(corpus_tokenizer.adapter, workers) as seams:
         run = _Verification(
@@ -140,7 +141,7 @@ class _Verification:
     manifest: Manifest
     corpus_tokenizer: CorpusTokenizer
     tokens: Tokens
-    inputs: list[Input]
+    inputs: Sequence[Input]
     seams: SeamVerifier
     log: FaultLog = field(default_factory=FaultLog)
     notes: list[str] = field(default_factory=list)
