@@ -1,31 +1,43 @@
 """A cache of arrays on disk: one file for each result, in a directory of the user.
 
 TOKPAR_CACHE       the directory; empty: no cache
+TOKPAR_CACHE_MAP   0: files are read into the memory of each process
 XDG_CACHE_HOME     without TOKPAR_CACHE, the directory is `tokpar` in here; without both, it is
                    ~/.cache/tokpar
 
-A process maps a file, so reading costs no time and all processes share the memory. A directory that
-cannot be written is no error, nor is a file that is cut short: both count as a miss. A file is no
-authority: who reads it compares it with what it was made from."""
+A process maps a file, so reading costs no memory and all processes share it. A file ends with the
+SHA-256 of all that stands before, which a process compares at its first read of the file. What is
+missing, damaged, or refused (`cache_files`) is a miss; a directory that cannot be written is no
+error. A file is no authority: who reads it compares it with what it was made from."""
 
+import errno
 import hashlib
 import json
+import mmap
 import os
 import sys
-import tempfile
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tokpar import cache_files
 from tokpar.foreign_errors import ignored_os_errors, raise_foreign
 
-VARIABLE = "TOKPAR_CACHE"
-FORMAT = f"6 {sys.byteorder}"
+FORMAT = f"7 {sys.byteorder}"
 _SUFFIX, _BLOCK = ".arrays", 64
 _HEAD = 2 * _BLOCK  # bytes: key, length of the list of arrays, length of the file
+_SEAL = 64  # bytes at the end: the SHA-256 as hexadecimal digits
+_COPIED = 1 << 16
+"""Arrays of at most so many bytes are copied: no change of the file reaches them."""
+_RECENT = 3 * 10**9
+"""Nanoseconds within which a file may change twice at one time, by the clock of a file system."""
+_checked: set[tuple[int, ...]] = set()
+"""The files whose SHA-256 was compared: device, number, size, and when they changed."""
 
 
 def digest(parts: Iterable[bytes | str]) -> str:
@@ -38,39 +50,95 @@ def digest(parts: Iterable[bytes | str]) -> str:
     return whole.hexdigest()
 
 
-def directory(kind: str) -> Path | None:
-    """Returns the directory for the results of one kind, or None without a cache."""
-    chosen = os.environ.get(VARIABLE)
+def home() -> Path | None:
+    """Returns the directory of the cache, or None without a cache."""
+    chosen = os.environ.get("TOKPAR_CACHE")
     if chosen is not None:
-        return Path(chosen) / kind if chosen else None
+        return Path(chosen) if chosen else None
     base = os.environ.get("XDG_CACHE_HOME", "")
     if os.path.isabs(base):
-        return Path(base) / "tokpar" / kind
+        return Path(base) / "tokpar"
     try:
-        return Path.home() / ".cache" / "tokpar" / kind
+        return Path.home() / ".cache" / "tokpar"
     except RuntimeError:  # the user has no home directory
         return None
 
 
+def directory(kind: str) -> Path | None:
+    """Returns the directory for the results of one kind, or None without a cache."""
+    folder = home()
+    return None if folder is None else folder / kind
+
+
 def read(kind: str, key: str) -> dict[str, NDArray[Any]] | None:
-    """Returns the arrays of a key, of one dimension, mapped and read-only; None if they are missing
-    or cut short."""
+    """Returns the arrays of a key, of one dimension and read-only; None if they are missing,
+    damaged or refused. Raises MemoryError."""
     folder = directory(kind)
     if folder is None:
         return None
     try:
-        content = np.asarray(np.memmap(folder / f"{key}{_SUFFIX}", mode="r", dtype=np.uint8))
-    except (OSError, ValueError) as error:  # an empty file cannot be mapped
+        file = cache_files.open_to_read(folder / f"{key}{_SUFFIX}")
+        if file is None:
+            return None
+        with file:
+            content = _content(file)
+    except OSError as error:
         raise_foreign(error)
+        if error.errno == errno.ENOMEM:
+            raise MemoryError(str(error)) from error
         return None
+    return None if content is None else _arrays_in(content, key)
+
+
+def _content(file: BufferedReader) -> NDArray[np.uint8] | None:
+    """Returns the bytes of a file before its seal; None if the seal is not theirs."""
+    status = os.fstat(file.fileno())
+    if status.st_size < _HEAD + _SEAL:
+        return None
+    content = _mapped(file, status.st_size)
+    if content is None:
+        content = np.empty(status.st_size, np.uint8)
+        if file.readinto(content.data) < len(content):
+            return None
+        content.flags.writeable = False
+    sealed, seal = content[:-_SEAL], content[-_SEAL:]
+    changed = max(status.st_mtime_ns, status.st_ctime_ns)
+    known = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+    if known not in _checked:
+        if hashlib.sha256(sealed.data).hexdigest().encode() != seal.tobytes():
+            return None
+        if changed < time.time_ns() - _RECENT:
+            _checked.add(known)
+    return sealed
+
+
+def _mapped(file: BufferedReader, size: int) -> NDArray[np.uint8] | None:
+    """Returns the mapped file; None if it is to be read instead. Raises OSError without memory."""
+    if os.environ.get("TOKPAR_CACHE_MAP") == "0":
+        return None
+    try:
+        return np.frombuffer(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ), np.uint8)
+    except OSError as error:
+        raise_foreign(error)
+        if error.errno == errno.ENOMEM:
+            raise
+        return None  # this file system maps no files
+
+
+def _arrays_in(content: NDArray[np.uint8], key: str) -> dict[str, NDArray[Any]] | None:
+    """Returns the arrays that a file lists; None if it is for another key."""
+    found = {}
     try:
         known, length, size = bytes(content[:_HEAD]).rstrip(b"\0").decode("ascii").split()
         if known != key or int(size) != len(content):
             return None
-        rows = json.loads(bytes(content[_HEAD : _HEAD + int(length)]))
-        return {name: content[start : start + size].view(kind) for name, kind, start, size in rows}
-    except (ValueError, TypeError, RecursionError):  # damaged
+        for name, kind, start, count in json.loads(bytes(content[_HEAD : _HEAD + int(length)])):
+            array = content[start : start + count].view(kind)
+            found[name] = array.copy() if count <= _COPIED else array
+            found[name].flags.writeable = False
+    except (ValueError, TypeError, RecursionError):  # no file of this version
         return None
+    return found
 
 
 def write(kind: str, key: str, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -82,20 +150,24 @@ def write(kind: str, key: str, arrays: Mapping[str, NDArray[Any]]) -> None:
     start = _HEAD + _blocks(len(json.dumps(_places(flat, 1 << 40))))
     listed = json.dumps(_places(flat, start)).encode()
     size = start + sum(_blocks(array.nbytes) for array in flat.values())
+    head = f"{key} {len(listed)} {size}".encode().ljust(_HEAD, b"\0")
     with ignored_os_errors():
-        folder.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=folder, suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(f"{key} {len(listed)} {size}".encode().ljust(_HEAD, b"\0"))
-                file.write(listed.ljust(start - _HEAD))
-                for array in flat.values():
-                    file.write(array.data)
-                    file.write(bytes(_blocks(array.nbytes) - array.nbytes))
-            os.replace(name, folder / f"{key}{_SUFFIX}")
-        except BaseException:
-            os.unlink(name)
-            raise
+        if not cache_files.make_folder(folder):
+            return
+        cache_files.sweep(folder)
+        with cache_files.new_file(folder / f"{key}{_SUFFIX}") as file:
+            seal = hashlib.sha256()
+            for part in (head, listed.ljust(start - _HEAD), *_padded(flat.values())):
+                file.write(part)
+                seal.update(part)
+            file.write(seal.hexdigest().encode())
+
+
+def _padded(arrays: Iterable[NDArray[Any]]) -> Iterator[bytes | memoryview]:
+    """Returns the bytes of each array, filled to whole blocks."""
+    for array in arrays:
+        yield array.data.cast("B") if array.nbytes else b""
+        yield bytes(_blocks(array.nbytes) - array.nbytes)
 
 
 def forget(kind: str, key: str) -> None:
@@ -118,3 +190,17 @@ def _places(arrays: Mapping[str, NDArray[Any]], start: int) -> list[tuple[str, s
 def _blocks(size: int) -> int:
     """Returns `size` in bytes, rounded up to whole blocks."""
     return -(-size // _BLOCK) * _BLOCK
+
+
+def state() -> str:
+    """Returns where the cache is and what a process would read of it, for `tokpar --version`."""
+    folder = home()
+    if folder is None:
+        return "none (TOKPAR_CACHE is empty, or there is no home directory)"
+    count, why = 0, None
+    with ignored_os_errors():  # what cannot be looked at is not read
+        for file in folder.glob(f"*/*{_SUFFIX}"):
+            found = [cache_files.why_refused(path, path.stat()) for path in (file.parent, file)]
+            why = why or found[0] or found[1]
+            count += found == [None, None]
+    return f"{folder} ({count} files are read{f'; {why}' if why else ''})"

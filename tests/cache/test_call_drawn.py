@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -237,6 +238,59 @@ def test_tables_are_stored_once_and_mapped(tmp_path: Path, monkeypatch: pytest.M
     for damaged in (b"", content[:100], content[:-64], b"x" + content[1:]):
         path.write_bytes(damaged)
         assert disk_cache.read(compiled_build.KIND, path.stem) is None
+
+
+def _loaded_anew(tokenizer: Tokenizer) -> CompiledCall:
+    adapter: Any = tokpar.load(Tokenizer.from_str(tokenizer.to_str()))
+    call: CompiledCall = adapter.later_call.call
+    return call
+
+
+@pytest.mark.parametrize("place", ["call_of", "drawn_texts", "encode_many", "memmap"])
+def test_no_memory_is_no_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """The file stays, the load raises MemoryError, and the next load uses the file."""
+    monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path))
+    monkeypatch.setattr("tokpar.adapters.hf_call.LEAST_KEPT", 0)
+    tokenizer = Tokenizer.from_file(str(DATA / "default.json"))
+    load = partial(_loaded_anew, tokenizer)
+    load()
+    [path] = (tmp_path / compiled_build.KIND).iterdir()
+    content, made = path.read_bytes(), path.stat().st_ino
+
+    def fail(*given: object, **options: object) -> None:
+        raise MemoryError
+
+    where = {
+        "call_of": "tokpar.cache.call_tables.call_of",
+        "drawn_texts": "tokpar.cache.compiled_call.CompiledCall.encode_plain",
+        "encode_many": "tokpar.adapters.hf_call._encode_many",
+        "memmap": "tokpar.disk_cache._mapped",
+    }
+    with monkeypatch.context() as patched:
+        patched.setattr(where[place], fail)
+        with pytest.raises(MemoryError):
+            load()
+    assert path.read_bytes() == content
+    assert load().encode("ab 12").tolist() == tokenizer.encode("ab 12").ids
+    assert path.stat().st_ino == made
+
+
+def test_no_memory_for_a_comparison_is_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tokpar.cache.call_tables.SAMPLED", 1)  # each new word is compared
+    tokenizer = DRAWN["bytes"](random.Random(1))
+    adapter: Any = tokpar.load(tokenizer)
+    call: CompiledCall = adapter.later_call.call
+
+    def fail(word: bytes) -> list[int]:
+        raise MemoryError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(call, "_tokenize", fail)
+        with pytest.raises(MemoryError):
+            call.encode("ordinary words")
+    assert call.encode("ordinary words").tolist() == tokenizer.encode("ordinary words").ids
 
 
 def test_arrays_that_do_not_fit_are_refused() -> None:

@@ -14,7 +14,7 @@ import pytest
 import tokpar
 import tokpar.registry as registry_module
 from tests.support.cli_runs import Outcome, run
-from tokpar import builtins, kernel_modules
+from tokpar import builtins, disk_cache, kernel_modules
 from tokpar.hooks import ELSEWHERE, Command, hookimpl, install, load_plugin
 from tokpar.registry import Registry
 
@@ -289,7 +289,9 @@ def test_a_command_of_another_package_says_what_to_install(
 
 
 def test_help_and_version_end_well() -> None:
-    assert run("--version").out == f"tokpar {tokpar.__version__}, kernel: {kernel_modules.NAME}\n"
+    version = run("--version").out
+    known = f"tokpar {tokpar.__version__}, kernel: {kernel_modules.NAME}"
+    assert version == f"{known}, cache: {disk_cache.state()}\n"
     assert all(name in run("--help").out for name in ("encode", "decode", "plugins"))
 
 

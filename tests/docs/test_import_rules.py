@@ -19,6 +19,7 @@ PACKAGE = ROOT / "tokpar"
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"data", "errors", "arrays"}),
     frozenset({"foreign_errors", "fork_locks"}),
+    frozenset({"cache_files"}),
     frozenset({"limits", "types", "text_files", "kernel_modules", "disk_cache"}),
     frozenset({"interfaces", "seams", "concatenation", "regexes", "thread_pool"}),
     frozenset({"adapter_parts", "foreign_parts"}),
@@ -45,7 +46,7 @@ LAYERS: tuple[frozenset[str], ...] = (
 PEERS = frozenset({"hooks", "builtins", "registry", "cli", "__main__"})
 """These may also import others of their layer."""
 
-PARTS = LAYERS[7] | LAYERS[8]
+PARTS = LAYERS[8] | LAYERS[9]
 BETWEEN_PARTS = {
     ("facts", "patterns"),
     ("facts", "files"),

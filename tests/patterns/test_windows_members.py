@@ -153,9 +153,9 @@ SPOILT: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("change", [*SPOILT, "another hash", "another type", "two classes"])
+@pytest.mark.parametrize("change", [*SPOILT, "another type", "two classes"])
 def test_a_spoilt_file_is_no_authority(folder: Path, asks: list[str], change: str) -> None:
-    """The hash is right where that is not what is tried."""
+    """The seal of the file is right: what it has is compared with the engine."""
     right = cached_members([r"\p{N}"], "regex")
     [file] = folder.iterdir()
     whole = file.read_bytes()
@@ -167,8 +167,7 @@ def test_a_spoilt_file_is_no_authority(folder: Path, asks: list[str], change: st
         arrays["[0]"] = np.array(own, np.int32)
     elif change == "two classes":
         arrays |= {"[1]": arrays["[0]"]}
-    seal = kept._seal(stored if change == "another hash" else arrays)
-    disk_cache.write("classes", file.stem, {**arrays, "hash": seal})
+    disk_cache.write("classes", file.stem, arrays)
     assert file.read_bytes() != whole
     assert cached_members([r"\p{N}"], "regex") == right
     assert asks == ["regex", "regex"]

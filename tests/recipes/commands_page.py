@@ -53,6 +53,9 @@ VARIABLES = {
     "none; not set: all",
     "TOKPAR_CACHE": "the directory for tables of vocabularies and results of comparisons; empty: "
     "none; not set: `tokpar` in `XDG_CACHE_HOME`, else `~/.cache/tokpar`",
+    "TOKPAR_CACHE_MAP": "`0`: each process reads the files of the cache into its memory; not set: "
+    "all processes map them and share the memory, see [the cache on disk]"
+    "(serving.md#the-cache-on-disk)",
     "TOKPAR_KERNEL": "`none`: use no compiled code, `compiled`: an error where there is none; not "
     "set: the compiled code if it is there. The ids are the same",
     "TOKPAR_VLLM": "`0`: the package tokpar-vllm changes nothing in vLLM",

@@ -130,7 +130,9 @@ def added_flags(token: AddedToken, is_forbidden: bool = False) -> int:
 
 
 def checked_call(parts: CallParts, arrays: Arrays, text_count: int) -> CompiledCall | None:
-    """Returns the compiled call; None if it and the engine have other ids for a drawn text."""
+    """Returns the compiled call; None if it and the engine have other ids for a drawn text.
+
+    Raises MemoryError."""
     from tokpar.cache.call_tables import call_of  # nothing is called before the tables are there
     from tokpar.cache.compiled_call import CompiledCall
 
@@ -149,6 +151,8 @@ def checked_call(parts: CallParts, arrays: Arrays, text_count: int) -> CompiledC
                 return None
     except ChangedError:
         return None
+    except MemoryError:  # no difference, and no damage
+        raise
     except BaseException as error:  # a panic of the engine is no Exception
         raise_foreign(error)
         return None

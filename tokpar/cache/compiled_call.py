@@ -205,6 +205,8 @@ class CompiledCall:
             own = np.frombuffer(ids, _IDS).tolist()
             try:
                 theirs = self._tokenize(word)
+            except MemoryError:  # no other ids
+                raise
             except BaseException as error:  # a panic of the engine is no Exception
                 raise_foreign(error)
                 theirs = [-1]

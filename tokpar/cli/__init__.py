@@ -26,22 +26,28 @@ class Parser(argparse.ArgumentParser):
         self.exit(USAGE, f"tokpar: error: {message} (see {self.prog} --help)\n")
 
 
+class _Version(argparse.Action):
+    """Prints the version, whether the kernel is there, and where the cache on disk is."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *given: object) -> NoReturn:
+        from tokpar import __version__, disk_cache, kernel_modules
+
+        print(f"tokpar {__version__}, kernel: {kernel_modules.NAME}, cache: {disk_cache.state()}")
+        parser.exit()
+
+
 def parser(words: Sequence[str]) -> argparse.ArgumentParser:
     """The parser for the subcommand that `words` begin with. If `words` ask for help, the parser
     knows all subcommands.
 
     Raises UnknownNameError, OptionError, PluginError."""
-    from tokpar import __version__, kernel_modules
-
     top = Parser(
         prog="tokpar",
         description="Lossless parallel tokenization.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument(
-        "--version",
-        action="version",
-        version=f"tokpar {__version__}, kernel: {kernel_modules.NAME}",
+        "--version", action=_Version, nargs=0, help="show program's version number and exit"
     )
     commands = top.add_subparsers(metavar="COMMAND", required=True)
     if words and not words[0].startswith("-"):

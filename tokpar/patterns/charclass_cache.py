@@ -5,7 +5,7 @@ at which a class begins or ends. On a miss the engine classifies all code points
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -24,7 +24,7 @@ from tokpar.patterns.charclass_members import (
 from tokpar.patterns.class_tables import Ranges
 
 KIND = "classes"
-_FORMAT, _SEAL = "2", "hash"
+_FORMAT = "3"
 _PACKAGES = {"fancy-regex": "tiktoken", "oniguruma": "tokenizers", "regex": "regex"}
 
 
@@ -40,7 +40,7 @@ def cached_members(sources: Iterable[str], engine: str) -> dict[str, Ranges]:
     if found is None:
         found = members(class_sources, engine)
         arrays = {f"[{k}]": np.array(found[each], np.int64) for k, each in enumerate(class_sources)}
-        write(KIND, key, {**arrays, _SEAL: _seal(arrays)})
+        write(KIND, key, arrays)
     return members((source for source in wanted if is_plain(source)), engine) | found
 
 
@@ -52,17 +52,10 @@ def _version(engine: str) -> str | None:
         return None
 
 
-def _seal(arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.uint8]:
-    """A hash of the arrays, which tells a damaged file."""
-    hashed = digest(array.tobytes() for array in arrays.values())
-    return np.frombuffer(bytes.fromhex(hashed), np.uint8)
-
-
 def _read(key: str, class_sources: list[str], engine: str) -> dict[str, Ranges] | None:
     """The classes of a key if its file passes all checks, else None."""
     arrays = read(KIND, key)
-    seal = None if arrays is None else arrays.pop(_SEAL, None)
-    if arrays is None or seal is None or not np.array_equal(seal, _seal(arrays)):
+    if arrays is None:
         return None
     found = [_ranges(array) for array in arrays.values()]
     if len(found) != len(class_sources) or None in found:
