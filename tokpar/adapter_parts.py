@@ -4,15 +4,20 @@ How its engine likes to be run, what it was loaded from, how it decodes, which t
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tokpar.arrays import IdArray
 from tokpar.interfaces import PostProcesses, TokenizerAdapter
 from tokpar.types import AddedToken
+
+_BUFFERS = (array, bytearray, memoryview)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,3 +206,24 @@ def inserted_ids(tokenizer: TokenizerAdapter) -> tuple[IdArray, IdArray] | None:
         return _NO_IDS, _NO_IDS
     only_inserts = tokenizer.truncates_to is None and not tokenizer.pads
     return tokenizer.special_tokens if only_inserts else None
+
+
+def whole_number_array(ids: object) -> NDArray[Any] | None:
+    """Returns the ids of an array or buffer of whole numbers, (n,); None for anything else."""
+    if isinstance(ids, np.ma.MaskedArray):  # `asarray` gives what the mask hides
+        return None
+    if isinstance(ids, _BUFFERS) or hasattr(ids, "__array__"):
+        with suppress(TypeError, ValueError, RuntimeError):  # no array: the own call says why
+            found = np.asarray(ids)
+            if found.ndim == 1 and found.dtype.kind in "iu":
+                return found
+    return None
+
+
+def ids_for_own_call(ids: Any) -> Any:
+    """Returns ids as the own `decode` of a tokenizer takes them: an array of whole numbers as a
+    list of int, and all else as it is, so that the own call decides what an id is."""
+    if type(ids) is list:
+        return ids
+    found = whole_number_array(ids)
+    return ids if found is None else found.tolist()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from tokpar.adapter_parts import later_call_of, own_call_of
+from tokpar.adapter_parts import ids_for_own_call, later_call_of, own_call_of
 from tokpar.arrays import IdArray, frozen_ids, lengths_of
 from tokpar.combining import StrategyName, build_parts
 from tokpar.encoding import Batch, Encoding, KnownRow
@@ -461,14 +461,15 @@ class Encoder:
         return count_up_to(text, tokenizer, self.rows_of_parts, limit, self.encode)
 
     def decode(self, ids: Sequence[int] | IdArray) -> str:
-        """Returns the text of `ids`. Raises LookupError if the tokenizer has no decoder."""
+        """Returns the text of `ids`. Raises LookupError if the tokenizer has no decoder, and the
+        error of the tokenizer's own `decode` for what is no id."""
         tokenizer = self.tokenizer
         [text] = _texts_by_table(tokenizer, [ids])
         if text is not None:
             return text
         if not isinstance(tokenizer, Decodes):
             raise LookupError(f"{tokenizer.name} cannot decode")
-        return tokenizer.decode(ids.tolist() if isinstance(ids, np.ndarray) else ids)
+        return tokenizer.decode(ids_for_own_call(ids))
 
     def decode_batch(self, rows: Iterable[Sequence[int] | IdArray | Encoding]) -> list[str]:
         """Returns `decode` of each row of ids, in order; on all cores if the engine has a batch
@@ -478,7 +479,7 @@ class Encoder:
             raise LookupError(f"{tokenizer.name} cannot decode")
         texts = _texts_by_table(tokenizer, given)
         left = [k for k, text in enumerate(texts) if text is None]
-        lists: list[list[int]] = [np.asarray(given[k], dtype=np.int64).tolist() for k in left]
+        lists = [ids_for_own_call(given[k]) for k in left]
         many = getattr(tokenizer, "decode_batch", None)
         own = map(tokenizer.decode, lists) if many is None or not left else many(lists)
         for k, text in zip(left, own, strict=True):

@@ -26,6 +26,14 @@ class OptionError(TokparError, ValueError):
     """An argument or option that cannot be used. The message says what to pass."""
 
 
+class IdTypeError(OptionError, TypeError):
+    """An id that is no whole number, or ids that are no row of them. The message says what came."""
+
+
+class IdRangeError(OptionError, OverflowError):
+    """An id below 0, or from 2**32 on."""
+
+
 class FileFormatError(TokparError, ValueError):
     """A file whose content is not what its name or caller promised."""
 

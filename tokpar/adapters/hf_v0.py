@@ -21,7 +21,14 @@ import tokenizers
 from tokenizers import Tokenizer
 
 from tokpar import kernel_modules
-from tokpar.adapter_parts import DecodingParts, EngineTraits, Loader, Origin, TrustParts
+from tokpar.adapter_parts import (
+    DecodingParts,
+    EngineTraits,
+    Loader,
+    Origin,
+    TrustParts,
+    ids_for_own_call,
+)
 from tokpar.adapters.hf_copy import (
     bare_copy,
     facts_of_copy,
@@ -51,7 +58,7 @@ from tokpar.adapters.settings import (
     unless_custom,
 )
 from tokpar.arrays import IdArray, IntArray, SpanArray, byte_starts, offsets_of
-from tokpar.errors import ChangedError, OptionError
+from tokpar.errors import ChangedError, IdTypeError, OptionError
 from tokpar.foreign_errors import raise_foreign
 from tokpar.types import DIVIDED_SCHEMES, Rows
 
@@ -438,16 +445,18 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
 
         Raises OptionError for a directory whose class decodes in Python, ChangedError."""
         self._require_unchanged()
-        native = self._decoder
-        some = np.asarray(ids, dtype=np.int64).tolist()
-        return str(native.decode(some, skip_special_tokens=False))
+        text = self._decoder.decode(ids_for_own_call(ids), skip_special_tokens=False)
+        if not isinstance(text, str):  # transformers decodes rows of ids, too
+            raise IdTypeError(f"decode takes one row of ids, decode_batch several; got {ids!r:.40}")
+        return text
 
     def decode_batch(self, rows: Sequence[Sequence[int]]) -> list[str]:
         """Returns `decode` of each row. A wrapper of transformers decodes one row at a time."""
         if self._wrapper is not None:
             return [self.decode(row) for row in rows]
         self._require_unchanged()
-        return list(self._decoder.decode_batch(rows, skip_special_tokens=False))
+        own_rows = [*map(ids_for_own_call, rows)]
+        return list(self._decoder.decode_batch(own_rows, skip_special_tokens=False))
 
     def decode_by_table(self, rows: Sequence[Sequence[int] | IdArray]) -> list[str | None]:
         """Returns `decode` of each row; None where only `decode` knows it. Raises: see `decode`."""

@@ -19,7 +19,7 @@ import numpy as np
 import tokenizers
 from tokenizers import Tokenizer
 
-from tokpar.adapter_parts import DecodingParts, EngineTraits, Loader, Origin
+from tokpar.adapter_parts import DecodingParts, EngineTraits, Loader, Origin, ids_for_own_call
 from tokpar.adapters.decoding_parts import parts_of_hf_one
 from tokpar.adapters.fingerprint import fingerprint_of
 from tokpar.adapters.hf_postprocess import (
@@ -211,8 +211,7 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
     def decode(self, ids: Sequence[int]) -> str:
         """Returns the text of the caller's own decoder, special tokens kept
         (skip_special_tokens=False)."""
-        some = np.asarray(ids, dtype=np.int64).tolist()
-        return str(self._own.decode(some, skip_special_tokens=False))
+        return str(self._own.decode(ids_for_own_call(ids), skip_special_tokens=False))
 
     def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
         """The parts of the caller's own decoder."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import tiktoken
 
-from tokpar.adapter_parts import DecodingParts
+from tokpar.adapter_parts import DecodingParts, ids_for_own_call
 from tokpar.adapters.decoding_parts import refuse_skipping
 from tokpar.arrays import IdArray
 from tokpar.types import Facts
@@ -74,7 +74,7 @@ class EncodingAdapter:
     def decode(self, ids: Sequence[int]) -> str:
         """Returns the text of the encoding's `decode`. Raises KeyError for an id that is no
         token."""
-        return str(self.encoding.decode(np.asarray(ids, dtype=np.int64).tolist()))
+        return str(self.encoding.decode(ids_for_own_call(ids)))
 
     def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
         """The bytes of each token; those of an encoding with a `decode` of its own are not

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 
-import numpy as np
-
-from tokpar.arrays import IdArray
+from tokpar.decoding.id_rows import Ids, checked_id, whole_numbers
 from tokpar.decoding.tables import DecodeTable, Row
 from tokpar.errors import EngineError, OptionError
-
-Ids = Iterable[int] | IdArray
 
 
 class DecodeStream:
@@ -44,12 +39,10 @@ class DecodeStream:
     def step(self, id_: int) -> str:
         """Returns the text that is final with one more id.
 
-        Raises OptionError for anything but an id, LookupError for an id that the tokenizer cannot
-        decode. The stream is then as it was."""
-        try:
-            text, self._row = self._row[id_]
-        except TypeError:
-            raise OptionError(f"step takes one id, got {type(id_).__name__}") from None
+        Raises IdTypeError or IdRangeError for anything but an id, LookupError for an id that the
+        tokenizer cannot decode. The stream is then as it was."""
+        number = id_ if type(id_) is int else checked_id(id_)  # 5.0 is a key of 5, too
+        text, self._row = self._row[number]
         return self._after_prompt(text) if self._held_prompt else text
 
     def push(self, ids: Ids) -> str:
@@ -152,7 +145,7 @@ class DecodeStreams:
 
     def _unknown(self, numbers: Sequence[int]) -> OptionError:
         known = range(len(self._streams))
-        wrong = next(number for number in numbers if number not in known)
+        wrong = next(n for n in numbers if not isinstance(n, int) or n not in known)
         return OptionError(f"a stream is a number that open() returned, got {wrong!r}")
 
 
@@ -162,26 +155,6 @@ def after_prompt(prompt_text: str, text: str) -> tuple[str, str]:
     `prompt_text`: the prompt's own text from where `text` begins."""
     common = common_start(prompt_text, text)
     return text[common:], prompt_text[common:] if common == len(text) else ""
-
-
-def whole_numbers(ids: Ids) -> Sequence[int]:
-    """Returns ids as a list of int. Raises OptionError for anything else."""
-    if isinstance(ids, list) and set(map(type, ids)) <= {int}:
-        return ids
-    if isinstance(ids, (str, bytes, int)):
-        raise OptionError(f"ids must be a list or an array of whole numbers, got {ids!r:.40}")
-    if not hasattr(ids, "__array__"):
-        try:
-            return [*map(operator.index, ids)]
-        except TypeError as error:
-            raise OptionError(f"ids must be whole numbers: {error}") from None
-    found = np.asarray(ids)
-    if found.size and (found.ndim != 1 or found.dtype.kind not in "iu"):
-        raise OptionError(
-            f"ids must be whole numbers in one dimension, got {found.dtype}, shape {found.shape}"
-        )
-    numbers: list[int] = found.tolist()
-    return numbers
 
 
 def common_start(one: str, other: str) -> int:

@@ -5,16 +5,15 @@ held, so the table answers them by one lookup, and all streams of a tokenizer sh
 
 from __future__ import annotations
 
-import operator
 import random
 from collections.abc import Sequence
 
 from tokpar.adapter_parts import DecodingParts
+from tokpar.decoding.id_rows import checked_id
 from tokpar.decoding.shapes import OwnDecode, Shape, State, Token, comes_again, shape_of
 from tokpar.errors import OptionError
 from tokpar.interfaces import Decodes, TokenizerAdapter
 
-MOST_IDS = 1 << 32
 MOST_KEPT = 1 << 19
 """Entries that a table keeps; about 200 bytes each. What does not fit is computed each time."""
 
@@ -150,14 +149,3 @@ def parts_of(tokenizer: TokenizerAdapter, skip_special_tokens: bool) -> Decoding
     if not isinstance(tokenizer, Decodes) or skip_special_tokens:
         raise OptionError(f"{tokenizer.name} cannot decode, or not without special tokens")
     return DecodingParts(lambda id_: None, tokenizer.decode, 0, decoder={"type": "own"})
-
-
-def checked_id(id_: object) -> int:
-    """Returns an id as an int. Raises OptionError for anything but a number from 0 to 2**32 - 1."""
-    try:
-        number = operator.index(id_)  # type: ignore[arg-type]
-    except TypeError:
-        raise OptionError(f"an id is a whole number, got {type(id_).__name__}") from None
-    if not 0 <= number < MOST_IDS:
-        raise OptionError(f"an id is a number from 0 to {MOST_IDS - 1:,}, got {number}")
-    return number

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -18,6 +17,7 @@ import numpy as np
 from tokpar import kernel_modules
 from tokpar.adapter_parts import DecodingParts
 from tokpar.arrays import IdArray
+from tokpar.decoding.id_rows import ids_for_table
 from tokpar.decoding.shapes import ByteRuns, FirstToken, Head, Token, byte_of, shape_of
 from tokpar.errors import ChangedError, OptionError
 from tokpar.foreign_errors import raise_foreign
@@ -30,7 +30,6 @@ LEAST_IDS = 1 << 13
 COMPARED_ROWS = 200
 """Rows of drawn ids on which a new table is compared with the tokenizer's own `decode`."""
 _ASKED, _LEFT_OUT, _PAD = 0xFFFF, 0xFFFE, bytes(16)  # see call_decode.h
-_IDS, _MOST = np.dtype(np.uint32), (1 << 32) - 1
 ChangeText = Callable[[str], str]
 ReadToken = Callable[[Any], bytes | None]
 Row = Sequence[int] | IdArray
@@ -71,7 +70,7 @@ class LaterTable:
 
     def texts(self, rows: Sequence[Row]) -> list[str | None]:
         """Returns the text of each row of ids; None where only the engine knows it."""
-        given = tuple(row if type(row) is list else _array(row) for row in rows)
+        given = tuple(map(ids_for_table, rows))
         if self._parts is not None:
             self._ids_to_come -= sum(map(len, given))
             if self._ids_to_come <= 0:
@@ -209,15 +208,3 @@ def _drawn_rows(count: int, odd: Sequence[int]) -> Iterator[list[int]]:
     for _ in range(5 * COMPARED_ROWS):  # the engine alone knows many texts of odd ids
         kinds_of_row = draw.choices(some, k=draw.randrange(1, 3))
         yield [draw.choice(draw.choice(kinds_of_row)) for _ in range(draw.randrange(12))]
-
-
-def _array(row: Row) -> IdArray:
-    """Returns ids as uint32; an id that no table has, for a row of anything else."""
-    if type(row) is np.ndarray and row.dtype == _IDS and row.ndim == 1:
-        return np.ascontiguousarray(row)
-    with suppress(OverflowError, TypeError, ValueError):
-        array = np.asarray(row)
-        fits = array.dtype.kind in "iu" and array.min(initial=0) >= 0
-        if array.ndim == 1 and fits and array.max(initial=0) <= _MOST:
-            return np.ascontiguousarray(array, _IDS)
-    return np.array([_MOST], _IDS)

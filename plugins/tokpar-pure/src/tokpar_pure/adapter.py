@@ -5,6 +5,7 @@ other engines are tested against them.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -197,7 +198,7 @@ class PureTokenizer(_InPython):
     def decode(self, ids: Sequence[int]) -> str:
         """Returns the text of `ids`, with U+FFFD for bytes that are no UTF-8. Raises LookupError
         for an unknown id."""
-        return b"".join(self._token_bytes(int(id_)) for id_ in ids).decode("utf-8", "replace")
+        return b"".join(map(self._token_bytes, map(operator.index, ids))).decode("utf-8", "replace")
 
     def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
         """The bytes of each token."""
@@ -308,7 +309,7 @@ class FileTokenizer(_InPython):
         decoder, tokens joined by spaces.
 
         Raises LookupError for an id that is no token. Hugging Face leaves such ids out."""
-        return self._tokenizer.decode([int(id_) for id_ in ids])
+        return self._tokenizer.decode([*map(operator.index, ids)])
 
     def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
         """The tokens as the file's decoder reads them."""

@@ -8,6 +8,7 @@ other models are encoded in one call, and the facts say why.
 
 from __future__ import annotations
 
+import operator
 import os
 import re
 import sys
@@ -259,7 +260,7 @@ class SentencePieceTokenizer:
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text by the library's own call. Raises IndexError for an id that is no piece."""
-        text: str = self._processor.decode([int(id_) for id_ in ids])
+        text: str = self._processor.decode([*map(operator.index, ids)])
         return text
 
     def spec(self) -> tuple[Callable[..., SentencePieceTokenizer], dict[str, Any]]:
