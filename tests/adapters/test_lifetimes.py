@@ -12,6 +12,7 @@ import tiktoken
 from tokenizers import Tokenizer
 
 import tokpar
+from tests.support.lifetimes import reference_to
 from tests.support.paths import VOCAB
 from tests.support.seams import part
 from tokpar.cuts.finder import finder_for
@@ -58,7 +59,7 @@ def used(make: Callable[[], Any]) -> list[weakref.ref[Any]]:
     alive = [adapter, facts, finder_for(facts), inert_for(facts), encoder]
     engines = ("_chunks", "engine", "encoding", "_tokenizer")
     alive += [getattr(adapter, name) for name in engines if hasattr(adapter, name)]
-    return [weakref.ref(each) for each in alive]
+    return [reference_to(each) for each in alive]
 
 
 @pytest.mark.compiled_at_once  # a thread that makes tables has the tokenizer

@@ -5,7 +5,6 @@ and all that it makes keep the tokenizer as it was."""
 from __future__ import annotations
 
 import gc
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -26,6 +25,7 @@ from tokenizers import (
 import tokpar
 from tests.conftest import at_most
 from tests.support.hf_sources import fresh
+from tests.support.lifetimes import reference_to
 from tests.support.paths import DEFAULT, VOCAB
 from tests.support.tokenizers_drawn import byte_characters, is_panic
 from tokpar.adapters import hf_copy, hf_look
@@ -314,7 +314,7 @@ def test_the_object_itself_serves_where_no_copy_has_its_ids() -> None:
     own.add_tokens([AddedToken("fox", special=True, normalized=False)])
     own.add_tokens([AddedToken("fox", special=False, normalized=False, rstrip=True)])
     own.encode_special_tokens = True
-    reference = weakref.ref(own)
+    reference = reference_to(own)
     with tokpar.Encoder(own) as encoder:
         for change in ("nothing", "truncation", "no truncation", "normalizer set", "add_tokens"):
             CHANGES[change](own)

@@ -121,6 +121,22 @@ def test_eight_threads_that_truncate_differently_get_the_own_ids(through_tokpar:
     assert mine.tokpar_calls == 320 * through_tokpar
 
 
+def test_calls_are_counted_of_an_engine_without_weak_references() -> None:
+    from tokpar.integrations import hf_running_calls
+
+    engine, other = object(), object()
+    assert hf_running_calls.begin_call(engine, "settings")
+    assert hf_running_calls.begin_call(engine, "settings")
+    assert not hf_running_calls.begin_call(engine, "other settings")
+    hf_running_calls.end_call(engine)
+    assert not hf_running_calls.begin_call(engine, "other settings")
+    assert hf_running_calls.begin_call(other, "other settings")
+    hf_running_calls.end_call(other)
+    hf_running_calls.end_call(engine)
+    assert hf_running_calls.begin_call(engine, "other settings")
+    hf_running_calls.end_call(engine)
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_child_forked_during_a_call_calls_the_shared_engine() -> None:
     from tokpar.integrations import hf_running_calls

@@ -14,6 +14,7 @@ import tokenizers
 from tokpar import kernel_modules
 from tokpar.adapters.hf_look import is_dense
 from tokpar.adapters.hf_postprocess import parse_component
+from tokpar.adapters.hf_version import installed_release
 from tokpar.arrays import IdArray
 from tokpar.cache.compiled_build import LEAST_KEPT, CallParts, added_flags, find_cut
 from tokpar.cache.merges import GateError, Parts, Source, merges_of, model_parts, parts_of
@@ -26,6 +27,8 @@ from tokpar.types import AddedToken, Facts
 if TYPE_CHECKING:
     from tokpar.cache.call_tables import Arrays
 
+_PRINTS_HOLES = installed_release() < (0, 23)
+"""The engine prints each missing id to the standard output when it writes a model."""
 _DRAWN_TOKENS = 300
 FEW = 8
 """Texts that are encoded sooner one by one than by the engine's threads."""
@@ -76,7 +79,8 @@ def call_parts_of(
             raise GateError("nothing reads its vocabulary without the kernel")
         # the engine writes a model in time and memory for every id below its greatest
         has_holes = file_bytes is None and not is_dense(copy.model, size)
-        if has_holes and (not facts.byte_level or _greatest_id(copy) > max(4 * size, 1 << 20)):
+        cannot_write = _PRINTS_HOLES or not facts.byte_level
+        if has_holes and (cannot_write or _greatest_id(copy) > max(4 * size, 1 << 20)):
             raise GateError("its ids have holes")
         if facts.byte_level:
             state, parts = _written_model(copy.model, file_bytes, source)

@@ -20,12 +20,14 @@ class Caller:
     """The caller's tokenizer.
 
     `wrapper`: the transformers tokenizer around `own`, or None. `is_fixed`: True for a tokenizer
-    from a file or a directory, which nobody else holds; its calls go to `own`. `loader`: the
-    `Loader` of a directory, or None. `file_bytes`: the bytes of the file, or None."""
+    from a file or a directory, which nobody else holds; its calls go to `own`. `was_trained`: its
+    model was changed in place, see `hf_kept`. `loader`: the `Loader` of a directory, or None.
+    `file_bytes`: the bytes of the file, or None."""
 
     own: Any
     wrapper: Any = None
     is_fixed: bool = False
+    was_trained: bool = False
     file_bytes: Any = field(default=None, repr=False, compare=False)
     loader: Any = None
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NoReturn
-from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
 import tokenizers
@@ -38,6 +36,7 @@ from tokpar.adapters.hf_copy import (
     tokenizer_json_of,
     why_copy_differs,
 )
+from tokpar.adapters.hf_kept import kept_of
 from tokpar.adapters.hf_look import (
     MODEL_SETTINGS,
     Look,
@@ -87,46 +86,19 @@ def load(source: object, settings: Settings) -> HuggingFaceTokenizer | None:
     return None if caller is None else adapter_of(caller, settings)
 
 
-_snapshots: WeakKeyDictionary[Any, dict[Hashable, HuggingFaceTokenizer]] = WeakKeyDictionary()
-"""The snapshots of each `tokenizers.Tokenizer`, by the wrapper's class and the settings."""
-_trained_objects: WeakSet[Any] = WeakSet()
-"""The `tokenizers.Tokenizer` objects whose model changed while a snapshot of them was kept. If it
-was trained in place, the engine goes on returning old ids for words that it encoded before, and no
-file shows them (docs/findings.md)."""
-_without_weak: OrderedDict[int, tuple[object, dict[Hashable, HuggingFaceTokenizer]]] = OrderedDict()
-"""The last objects of early releases, which have no weak references, and their snapshots."""
-_MOST_WITHOUT_WEAK = 4
-
-
-def has_weak_references(own: object) -> bool:
-    """False for the objects of early releases below 0.22."""
-    return type(own).__weakrefoffset__ != 0
-
-
-def _snapshots_of(own: object) -> dict[Hashable, HuggingFaceTokenizer]:
-    if has_weak_references(own):
-        return _snapshots.setdefault(own, {})
-    _, known = _without_weak.pop(id(own), (own, {}))
-    _without_weak[id(own)] = own, known
-    if len(_without_weak) > _MOST_WITHOUT_WEAK:
-        _without_weak.popitem(last=False)
-    return known
-
-
 def adapter_of(caller: Caller, settings: Settings) -> HuggingFaceTokenizer:
     """Returns a snapshot of the caller's tokenizer: the kept one, if nothing was changed since."""
     if caller.is_fixed:
         return _live_or_copied(HuggingFaceTokenizer(caller, settings), caller)
-    known = _snapshots_of(caller.own)
+    kept = kept_of(caller.own)
     cleans_up = getattr(caller.wrapper, "clean_up_tokenization_spaces", None)
     skips = skips_special_tokens(caller.own, caller.wrapper)
     key = type(caller.wrapper), cleans_up, skips, settings
-    snapshot = known.get(key)
+    snapshot = kept.snapshots.get(key)
     if snapshot is None or not snapshot.look.is_same(caller.own, caller.wrapper):
-        was_trained = snapshot is not None and not snapshot.look.is_same_model(caller.own)
-        if was_trained and has_weak_references(caller.own):
-            _trained_objects.add(caller.own)
-        known[key] = snapshot = HuggingFaceTokenizer(caller, settings)
+        kept.look_for_training(caller.own)
+        caller = replace(caller, was_trained=kept.was_trained)
+        kept.snapshots[key] = snapshot = HuggingFaceTokenizer(caller, settings)
     return _live_or_copied(snapshot, caller)
 
 
@@ -152,8 +124,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         self._file_bytes = caller.file_bytes
         self.look = Look.of(own, wrapper)
         self._model_look = None if caller.is_fixed else self.look.model
-        is_watched = has_weak_references(own) and own not in _trained_objects
-        self._may_be_stale = not (caller.is_fixed or is_watched)
+        self._was_trained = caller.was_trained
         self._whole, custom = private_copy(own)
         replaced = () if caller.is_fixed else own_methods(wrapper, _ENCODING).values()
         self.why_live = next(iter(replaced), None) or custom or why_copy_differs(own, self._whole)
@@ -188,7 +159,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
 
     def _made_later_call(self) -> LaterCall | None:
         settings, source = self.settings, self._source
-        is_refused = self.why_live is not None or self._may_be_stale or settings.engine_check
+        is_refused = self.why_live is not None or self._was_trained or settings.engine_check
         if is_refused or not settings.cache_bytes or self.facts.model not in MODELS:
             return None
         if kernel_modules.CALL is None:
@@ -282,9 +253,12 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
 
     def _with_engine(self, engine: Any) -> HuggingFaceTokenizer:
         """Returns an adapter of another engine that shares the model, with the same settings."""
-        if self._may_be_stale and has_weak_references(engine):
-            _trained_objects.add(engine)
-        caller = Caller(engine, is_fixed=self._is_fixed, file_bytes=self._file_bytes)
+        caller = Caller(
+            engine,
+            is_fixed=self._is_fixed,
+            was_trained=self._was_trained,
+            file_bytes=self._file_bytes,
+        )
         return HuggingFaceTokenizer(caller, self.settings)
 
     def is_current(self, source: Any) -> bool:

@@ -7,34 +7,35 @@ engine."""
 from __future__ import annotations
 
 import sys
-from typing import Any
-from weakref import WeakKeyDictionary
 
 from tokpar.fork_locks import in_child, own_lock
 
 _lock = own_lock(sys.modules[__name__])
-_running: WeakKeyDictionary[Any, tuple[object, int]] = WeakKeyDictionary()
-"""The settings of the calls that run on each engine, and how many calls there are."""
+_running: dict[int, tuple[object, int]] = {}
+"""The settings of the calls that run on each engine, by the engine's `id`, and how many calls there
+are. A call keeps its engine alive, so no other engine has this `id` meanwhile."""
 
 
-def begin_call(engine: Any, settings: object) -> bool:
-    """Returns True, and counts the call, unless calls with other settings run on `engine`."""
+def begin_call(engine: object, settings: object) -> bool:
+    """Returns True, and counts the call, unless calls with other settings run on `engine`.
+
+    Keep `engine` alive until `end_call`."""
     with _lock:
-        current, count = _running.get(engine, (settings, 0))
+        current, count = _running.get(id(engine), (settings, 0))
         if count and current != settings:
             return False
-        _running[engine] = settings, count + 1
+        _running[id(engine)] = settings, count + 1
         return True
 
 
-def end_call(engine: Any) -> None:
+def end_call(engine: object) -> None:
     """Count one call less. For each `begin_call` that returned True."""
     with _lock:
-        settings, count = _running.get(engine, (None, 0))
+        settings, count = _running.get(id(engine), (None, 0))
         if count > 1:
-            _running[engine] = settings, count - 1
+            _running[id(engine)] = settings, count - 1
         else:
-            _running.pop(engine, None)
+            _running.pop(id(engine), None)
 
 
 in_child(_running.clear)  # no call of another thread runs there
