@@ -8,13 +8,14 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from tokpar.adapter_parts import ids_for_own_call, later_call_of, own_call_of
 from tokpar.arrays import IdArray, frozen_ids, lengths_of
+from tokpar.cached_property import cached_property
 from tokpar.combining import StrategyName, build_parts
 from tokpar.encoding import Batch, Encoding, KnownRow
 from tokpar.errors import OptionError

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from importlib import import_module
 from typing import Any, NamedTuple, Protocol, overload
 
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from tokpar.arrays import IdArray, IntArray, SpanArray, frozen_ids
+from tokpar.cached_property import cached_property
 from tokpar.interfaces import Decodes, TokenizerAdapter
 from tokpar.seams import Seams
 from tokpar.types import Report, Rows

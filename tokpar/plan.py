@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from tokpar.adapter_parts import EngineTraits, traits_of
+from tokpar.cached_property import cached_property
 from tokpar.errors import EngineError
 from tokpar.foreign_parts import mend_chunks, split_text, wrong_look_up
 from tokpar.interfaces import (

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.adapter_parts import inserted_ids, own_call_of
 from tokpar.arrays import IdArray, SpanArray, frozen_ids, lengths_of
+from tokpar.cached_property import cached_property
 from tokpar.encoding import Batch, Clock, Encoding
 from tokpar.errors import EngineError
 from tokpar.executors.serial_executor import engine_error

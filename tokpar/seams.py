@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from operator import eq
 from typing import Protocol, overload
 
 import numpy as np
 
 from tokpar.arrays import NO_INTS, IntArray, sides_of_spaces, spaces_behind_text
+from tokpar.cached_property import cached_property
 from tokpar.types import Rule, Seam, Witness
 
 _BLOCK_CHARS = 1 << 20

@@ -1,4 +1,5 @@
-"""Docstrings as Markdown reads them: doctests as code, "<s>" as text and not as a tag."""
+"""Docstrings as Markdown reads them: doctests as code, "<s>" as text and not as a tag. Properties of
+our own are shown as properties."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from typing import Any
 
 import griffe
 
+griffe.stdlib_decorators["tokpar.cached_property.cached_property"] = {"cached", "property"}
 DOCTEST = re.compile(r"^>>> .*(?:\n.+)*", re.MULTILINE)
 CODE = re.compile(r"(^```(?:.*\n)*?```$|^    .*$|`[^`]+`)", re.MULTILINE)
 

@@ -17,7 +17,7 @@ from tests.support.paths import ROOT, VOCAB
 PACKAGE = ROOT / "tokpar"
 
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"data", "errors", "arrays"}),
+    frozenset({"cached_property", "data", "errors", "arrays"}),
     frozenset({"foreign_errors", "fork_locks"}),
     frozenset({"cache_files"}),
     frozenset({"limits", "types", "text_files", "kernel_modules", "disk_cache"}),
@@ -210,7 +210,16 @@ def test_what_a_newcomer_reads_first_is_short() -> None:
 
 
 def test_the_certificate_imports_nothing_of_what_it_checks() -> None:
-    values = {"types", "arrays", "errors", "interfaces", "adapter_parts", "seams", "regexes"}
+    values = {
+        "cached_property",
+        "types",
+        "arrays",
+        "errors",
+        "interfaces",
+        "adapter_parts",
+        "seams",
+        "regexes",
+    }
     sources = [path for path in modules() if part(module_name(path)) == "certificate"]
     for path in sources:
         package = module_name(path) if path.name == "__init__.py" else module_name(path.parent)
@@ -274,7 +283,7 @@ import tokpar
 tokpar.encode("The quick brown fox, again. " * 400, sys.argv[1])
 print(*(name for name in sys.modules if name.partition(".")[0] == "tokpar"))
 """
-MOST_FILES, MOST_LINES = 62, 11_000
+MOST_FILES, MOST_LINES = 64, 11_000
 
 
 @pytest.mark.parametrize("name", ["deepseek_part", "metaspace_unigram"])

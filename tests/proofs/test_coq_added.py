@@ -7,7 +7,6 @@ import random
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import cast
 
@@ -18,6 +17,7 @@ import tokpar
 from tests.support import profiles
 from tests.support.coq_runs import COQ, Values, computed
 from tests.support.named_engine import NamedEngine
+from tokpar.cached_property import cached_property
 from tokpar.certificate.checker import seam_findings
 from tokpar.files.char_classes import single
 from tokpar.interfaces import facts_of

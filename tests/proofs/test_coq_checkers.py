@@ -6,7 +6,6 @@ import json
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -39,6 +38,7 @@ from tests.support.coq_worlds import (
 )
 from tests.support.profiles import cases, drawn
 from tests.support.windows_drawn import ATOMS, decided
+from tokpar.cached_property import cached_property
 from tokpar.certificate.checker import check
 from tokpar.certificate.pattern_machine import Machine, PairChecker
 from tokpar.interfaces import TokenizerAdapter

@@ -6,7 +6,7 @@ import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -17,6 +17,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_to
 from tests.recipes.coq_tables import coq_row
 from tests.support.certified import oniguruma_patterns
 from tests.support.windows_brute import ask, asked
+from tokpar.cached_property import cached_property
 from tokpar.files.char_classes import single
 from tokpar.files.vocabulary import byte_alphabet, letters_of
 from tokpar.patterns.pattern_reader import UnsupportedPatternError

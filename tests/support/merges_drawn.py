@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from hypothesis import strategies as st
@@ -17,6 +16,7 @@ from tests.support.tokenizers_drawn import byte_characters
 from tokpar.adapters.hf_source import id_array
 from tokpar.arrays import IdArray
 from tokpar.cache.merges import Merges, merges_of
+from tokpar.cached_property import cached_property
 
 LETTERS = byte_characters()
 Pair = tuple[str, str]

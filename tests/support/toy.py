@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cache
 from itertools import pairwise, repeat
 from typing import Any
 
@@ -26,6 +26,7 @@ from tests.support.tokenizers_drawn import (
 )
 from tokpar.adapter_parts import EngineTraits
 from tokpar.arrays import IdArray, SpanArray, has_surrogate, offsets_of, spans_from_lengths
+from tokpar.cached_property import cached_property
 from tokpar.errors import OptionError
 from tokpar.spans import postprocess_single
 from tokpar.types import AddedToken, Facts, Piece, Rows

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tokpar.adapter_parts import DecodingParts, later_call_of
+from tokpar.cached_property import cached_property
 from tokpar.interfaces import CachedRows
 from tokpar.types import Rows
 

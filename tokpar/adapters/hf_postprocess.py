@@ -9,7 +9,6 @@ import json
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy as np
 from tokpar.adapters.cached_rows import CachedAdapter
 from tokpar.adapters.settings import Settings
 from tokpar.arrays import IdArray, IntArray, copy_rows, has_surrogate, offsets_of
+from tokpar.cached_property import cached_property
 from tokpar.concatenation import concatenate
 from tokpar.errors import FileFormatError
 from tokpar.facts.hf_vocabulary import bytes_of_token

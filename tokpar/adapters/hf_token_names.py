@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
+
+from tokpar.cached_property import cached_property
 
 
 class TokenNames(dict[int, "str | None"]):

@@ -11,7 +11,7 @@ import json
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -57,6 +57,7 @@ from tokpar.adapters.settings import (
     unless_custom,
 )
 from tokpar.arrays import IdArray, IntArray, SpanArray, byte_starts, offsets_of
+from tokpar.cached_property import cached_property
 from tokpar.errors import ChangedError, IdTypeError, OptionError
 from tokpar.foreign_errors import raise_foreign
 from tokpar.types import DIVIDED_SCHEMES, Rows

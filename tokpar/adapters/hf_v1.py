@@ -11,7 +11,7 @@ import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ from tokpar.adapters.settings import (
 )
 from tokpar.arrays import IdArray, SpanArray, offsets_of
 from tokpar.cache.segment_cache import SegmentCache, segment_cache_for
+from tokpar.cached_property import cached_property
 from tokpar.errors import EngineError, FileFormatError
 from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths
 from tokpar.facts.token_lengths import TokenLengths

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -35,6 +35,7 @@ from tokpar.arrays import IdArray, IntArray, SpanArray
 from tokpar.cache.compiled_build import LaterCall
 from tokpar.cache.merges import Source
 from tokpar.cache.segment_cache import SegmentCache, segment_cache_for
+from tokpar.cached_property import cached_property
 from tokpar.errors import EngineError, OptionError
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.files.formats import read_ranks

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from tokpar import kernel_modules
 from tokpar.arrays import SPACES, offsets_of
+from tokpar.cached_property import cached_property
 from tokpar.cuts.added_token_guard import AddedTokenGuard
 from tokpar.facts.space_stages import MARK, SpaceCut, space_cuts
 from tokpar.foreign_errors import raise_foreign

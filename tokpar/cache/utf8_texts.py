@@ -6,7 +6,6 @@ import sys
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any, overload
 
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IntArray, offsets_of
+from tokpar.cached_property import cached_property
 from tokpar.errors import OptionError
 from tokpar.limits import require_text
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cached_property
 from types import MappingProxyType
 from typing import TypeVar
 
+from tokpar.cached_property import cached_property
 from tokpar.certificate.added_token_rule import Occurrences, run_around
 from tokpar.certificate.content_index import occurring
 from tokpar.certificate.frozen_tables import Tables

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
+from tokpar.cached_property import cached_property
 from tokpar.certificate.check_context import CheckContext, RefusedError, require, witness_values
 from tokpar.types import AddedToken, Seam
 

@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property  # noqa: TID251  # that of libraries
 from typing import Any
 
 from tokpar.adapter_parts import Origin

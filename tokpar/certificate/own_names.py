@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import zip_longest
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from tokpar.adapter_parts import inserted_ids, origin_of, trust_parts_of
 from tokpar.arrays import IdArray, IntArray, first_difference, has_surrogate
+from tokpar.cached_property import cached_property
 from tokpar.certificate.canonical_form import JsonForm, RankForm
 from tokpar.certificate.check_context import RefusedError, require
 from tokpar.certificate.content_index import occurring

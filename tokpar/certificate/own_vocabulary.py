@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
 from tokpar.arrays import IdArray, IntArray
+from tokpar.cached_property import cached_property
 from tokpar.certificate.canonical_form import JsonForm
 from tokpar.certificate.frozen_tables import MARK
 from tokpar.types import AddedToken

@@ -8,9 +8,9 @@ the pattern, and it trusts the symbol of each character.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any
 
+from tokpar.cached_property import cached_property
 from tokpar.regexes.pattern_parser import RefusedProofError
 
 Remainder = tuple[Any, ...]

@@ -6,13 +6,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import NO_INTS, IntArray
+from tokpar.cached_property import cached_property
 from tokpar.certificate.check_context import CheckContext, RefusedError
 from tokpar.certificate.class_check import POINTS, require_class
 from tokpar.certificate.frozen_tables import SPACES, ShippedPattern, load_pairs, load_tables

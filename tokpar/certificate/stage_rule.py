@@ -8,9 +8,9 @@ import itertools
 import re
 import struct
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
+from tokpar.cached_property import cached_property
 from tokpar.certificate.check_context import (
     CheckContext,
     RefusedError,

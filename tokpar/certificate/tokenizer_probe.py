@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from tokpar.arrays import NO_INTS, IdArray, IntArray, utf8_bytes
+from tokpar.cached_property import cached_property
 from tokpar.certificate.check_context import RefusedError, require
 from tokpar.certificate.frozen_tables import SPACES
 from tokpar.errors import EngineError

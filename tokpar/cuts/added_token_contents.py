@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokpar import kernel_modules
 from tokpar.arrays import IntArray, offsets_of
+from tokpar.cached_property import cached_property
 
 Clusters = IntArray
 """The clusters of a text: int64, (n, 3), ascending.

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tokpar.cached_property import cached_property
 from tokpar.cuts.added_token_contents import Contents
 from tokpar.cuts.added_token_guard import AddedTokenGuard, maybe_space
 from tokpar.types import AddedToken, Facts, Seam, Theorem

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import SPACES
+from tokpar.cached_property import cached_property
 from tokpar.cuts.added_token_contents import Contents
 from tokpar.types import AddedToken
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tokpar.cached_property import cached_property
 from tokpar.cuts.added_token_guard import AddedTokenGuard, maybe_space, run_around
 from tokpar.types import AddedToken, NormalizerStage
 

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Literal
 
+from tokpar.cached_property import cached_property
 from tokpar.cuts.added_token_guard import AddedTokenGuard
 from tokpar.cuts.normalized_context import replaced_string
 from tokpar.patterns.class_tables import (

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
+from tokpar.cached_property import cached_property
 from tokpar.cuts.added_token_guard import maybe_space, maybe_word
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.normalized_context import replaced_string

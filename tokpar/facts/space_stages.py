@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from tokpar.arrays import SPACES, sides_of_spaces
+from tokpar.cached_property import cached_property
 from tokpar.patterns.known_pattern import shipped_pattern
 from tokpar.types import Facts, NormalizerStage
 

@@ -10,8 +10,9 @@ import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 
+from tokpar.cached_property import cached_property
 from tokpar.facts.charsmap import Charsmap
 from tokpar.facts.space_stages import SURE
 from tokpar.types import Facts, NormalizerStage

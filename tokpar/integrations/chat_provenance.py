@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from inspect import BoundArguments
 from types import FunctionType
 from typing import Any
@@ -19,6 +19,7 @@ import regex
 from transformers.utils import chat_template_utils
 
 from tokpar.adapters.hf_trust import template_control
+from tokpar.cached_property import cached_property
 from tokpar.errors import OptionError
 from tokpar.integrations.chat_template_marks import marking_template
 from tokpar.integrations.marked_text import MarkedText, join_marked, mark_strings, marks_of

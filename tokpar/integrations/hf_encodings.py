@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -15,6 +14,7 @@ import tokenizers
 from tokpar.adapters.hf_copy import private_copy
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.arrays import IdArray, IntArray, SpanArray, offsets_of
+from tokpar.cached_property import cached_property
 from tokpar.errors import ChangedError, EngineError
 from tokpar.integrations.hf_columns import Columns, Frame
 from tokpar.types import Rows

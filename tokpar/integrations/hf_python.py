@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable
-from functools import cache, cached_property
+from functools import cache
 from typing import Any
 
 import tiktoken
 from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 from transformers.tokenization_python import Trie
 
+from tokpar.cached_property import cached_property
 from tokpar.errors import OptionError
 
 

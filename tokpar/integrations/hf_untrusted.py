@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from tokpar.adapters.hf_trust import template_control
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.adapters.hf_version import numbers, own_methods
 from tokpar.arrays import IdArray, IntArray, SpanArray
+from tokpar.cached_property import cached_property
 from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
 from tokpar.integrations.hf_columns import Columns

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import cast
 
 import numpy as np
@@ -19,6 +18,7 @@ from tokpar.arrays import (
     equal_tokens,
     spans_from_lengths,
 )
+from tokpar.cached_property import cached_property
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.normalizer_invariant import inert_for
 from tokpar.interfaces import Locates, TokenizerAdapter, facts_of

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
 
+from tokpar.cached_property import cached_property
 from tokpar.patterns.pattern_reader import Tree, UnsupportedPatternError
 from tokpar.patterns.time_budget import Budget
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tokpar.cached_property import cached_property
 from tokpar.patterns.class_tables import WHITESPACE, load_atoms, read_table
 from tokpar.types import Seam, Theorem
 

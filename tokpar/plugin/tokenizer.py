@@ -22,6 +22,7 @@ from tokpar.arrays import (
     has_surrogate,
     offsets_of,
 )
+from tokpar.cached_property import cached_property
 from tokpar.executors.serial_executor import check_spans, encode_piece, encode_rows
 from tokpar.files.openai import KNOWN_ENCODINGS
 from tokpar.files.vocabulary import byte_alphabet, letters_of
@@ -59,6 +60,7 @@ __all__ = [
     "TokenizerSource",
     "byte_alphabet",
     "byte_starts",
+    "cached_property",
     "check_spans",
     "disk_cache",
     "encode_piece",

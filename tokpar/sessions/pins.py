@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
@@ -17,6 +16,7 @@ import numpy as np
 
 from tokpar.adapter_parts import token_bytes_of
 from tokpar.arrays import IdArray, SpanArray
+from tokpar.cached_property import cached_property
 from tokpar.concatenation import concatenate
 from tokpar.cuts.stable_cuts import StableCuts, Window
 from tokpar.errors import OptionError

@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 
 from tokpar.arrays import IdArray, SpanArray, frozen_ids, has_surrogate
+from tokpar.cached_property import cached_property
 from tokpar.concatenation import EncodeRows, concatenate
 from tokpar.cuts.stable_cuts import stable_cuts_for
 from tokpar.encoding import Encoding

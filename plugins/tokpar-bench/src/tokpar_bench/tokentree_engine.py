@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 from tokpar_pure.adapter import FileTokenizer, PureTokenizer
@@ -20,6 +19,7 @@ from tokpar_pure.adapter import load as load_exact
 from tokpar_pure.bpe import RankBPE
 from tokpar_pure.formats import vocabulary_of
 
+from tokpar.cached_property import cached_property
 from tokpar.files.vocabulary import Vocabulary
 from tokpar.plugin.tokenizer import Facts
 

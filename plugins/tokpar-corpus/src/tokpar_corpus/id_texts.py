@@ -19,13 +19,13 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.adapter_parts import vocabulary_of
 from tokpar.arrays import IntArray, offsets_of
+from tokpar.cached_property import cached_property
 from tokpar.files.vocabulary import Vocabulary, byte_alphabet
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.types import AddedToken

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from importlib import import_module
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IntArray, byte_length, has_surrogate
+from tokpar.cached_property import cached_property
 from tokpar.text_files import path_of, value_of
 from tokpar_corpus.document_blocks import BROKEN, MISSING, NO_STRING, NO_UTF8, BadDocument, Block
 from tokpar_corpus.inputs import Input

@@ -11,10 +11,10 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property
 from importlib import import_module
 from typing import Any
 
+from tokpar.cached_property import cached_property
 from tokpar.errors import OptionError, WorkerError
 from tokpar_corpus.build_progress import Progress
 from tokpar_corpus.durable_files import UNFINISHED, Disk

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from importlib import import_module, metadata
 from itertools import pairwise
 from pathlib import Path
@@ -31,6 +31,7 @@ from tokpar.plugin.tokenizer import (
     SpanArray,
     TokenizerAdapter,
     TokenizerSource,
+    cached_property,
     facts_of,
     has_surrogate,
     inserted_ids,

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from tokpar.plugin.tokenizer import (
     AddedToken,
     Facts,
     Origin,
+    cached_property,
     facts_of,
     origin_of,
     shipped_pattern,

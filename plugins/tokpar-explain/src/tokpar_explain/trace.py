@@ -6,7 +6,6 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from tokpar import pipeline
 from tokpar.arrays import IdArray, IntArray, SpanArray, byte_starts, first_difference
+from tokpar.cached_property import cached_property
 from tokpar.combining import StrategyName, build_parts
 from tokpar.encoder import Encoder, why_never_cut
 from tokpar.encoding import Encoding

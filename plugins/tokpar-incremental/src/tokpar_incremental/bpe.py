@@ -6,11 +6,11 @@ to store the last token of each prefix. This token is one of the tokens that the
 (arXiv 2605.30813). Proof: proofs/incremental-bpe.md."""
 
 from collections.abc import Sequence
-from functools import cached_property
 from itertools import accumulate, pairwise
 
 from tokpar_pure.merging import Memo, Span, cover_characters
 
+from tokpar.cached_property import cached_property
 from tokpar.errors import OptionError
 from tokpar_incremental.dictionary import Dictionary, Following
 from tokpar_incremental.search import SHORT, START, Automaton, Forest, Search

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IntArray, offsets_of, range_indices
+from tokpar.cached_property import cached_property
 from tokpar.certificate.canonical_form import is_id
 from tokpar.certificate.check_context import require
 from tokpar.certificate.own_vocabulary import LETTERS

@@ -8,7 +8,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from tokpar.adapter_parts import DecodingParts, EngineTraits, Origin
 from tokpar.adapters.decoding_parts import refuse_skipping
 from tokpar.adapters.settings import POSTPROCESS_FLAGS, check_names, flags, path_of
 from tokpar.arrays import IdArray, SpanArray, byte_starts
+from tokpar.cached_property import cached_property
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.facts.hf_facts import facts_with_tokens, token_lengths
 from tokpar.facts.token_lengths import TokenLengths

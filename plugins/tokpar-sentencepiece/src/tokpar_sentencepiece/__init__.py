@@ -14,7 +14,6 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +28,7 @@ from tokpar.plugin.tokenizer import (
     Scheme,
     SpanArray,
     TokenizerSource,
+    cached_property,
     hookimpl,
 )
 

@@ -12,10 +12,10 @@ import stat
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
 from typing import BinaryIO, TypeAlias
 
+from tokpar.cached_property import cached_property
 from tokpar.errors import FileFormatError, OptionError
 
 JOB_BYTES = 1 << 20
