@@ -1,6 +1,7 @@
 """Compiles the kernel, where that works. TOKPAR_BUILD=0: do not try; 1: fail if it does not."""
 
 import os
+import runpy
 import sys
 import sysconfig
 from pathlib import Path
@@ -41,13 +42,20 @@ class Kernel(BuildHookInterface):
         build_data["infer_tag"] = not STABLE
         if STABLE:
             build_data["tag"] = f"cp311-abi3-{platform}"
-        for library in libraries:
-            target = FOLDER / library.name
-            build_data["force_include"][str(library)] = str(target)
+        for file in [*libraries, write_digest(root, libraries[0].parent)]:
+            build_data["force_include"][str(file)] = str(FOLDER / file.name)
 
     def finalize(self, version, build_data, artifact_path):
         if hasattr(self, "folder"):
             self.folder.cleanup()
+
+
+def write_digest(root, folder):
+    """The file beside the libraries that says which sources they were made of."""
+    sources = runpy.run_path(str(root / "tokpar" / "kernel_sources.py"))
+    file = folder / sources["DIGEST"]
+    file.write_text(sources["sources_digest"](root / FOLDER) + "\n", encoding="ascii")
+    return file
 
 
 def compiled(root, folder):

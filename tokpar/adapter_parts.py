@@ -185,6 +185,12 @@ def later_call_of(tokenizer: object) -> Any:
     return getattr(tokenizer, "later_call", None)
 
 
+def why_not_compiled(tokenizer: object) -> str:
+    """Returns why no compiled call encodes texts of the adapter, in words; empty if one does."""
+    why: str = getattr(tokenizer, "why_not_compiled", "its adapter has no compiled call")
+    return why
+
+
 def token_bytes_of(tokenizer: TokenizerAdapter) -> Callable[[int], bytes | None] | None:
     """Returns the adapter's `token_bytes`, or None.
 

@@ -112,7 +112,9 @@ class Encoder:
         self._later_call: LaterCall | None = later_call_of(own) if uses_call else None
         limit = own.truncates_to if isinstance(own, PostProcesses) else None
         self._most_ids = sys.maxsize if limit is None else limit
-        self._compiled_report = replace(self._short, plan=COMPILED, executor="memo")
+        self._compiled_report = replace(
+            self._short, plan=COMPILED, executor="memo", why_not_compiled=""
+        )
         self._decode_tables: tuple[tuple[object, DecodeTable], ...] = ()
         self._trusted_encoders: dict[object, TrustedEncoder] = {}
 

@@ -9,10 +9,14 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import sys
+from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
 from types import ModuleType
 
 _CHOICES = ("", "compiled", "none")
+_FOLDER = Path(__file__).with_name("cache")
 
 
 def _import_module(name: str) -> ModuleType | None:
@@ -22,17 +26,49 @@ def _import_module(name: str) -> ModuleType | None:
     if wanted == "none":
         return None
     spec = importlib.util.find_spec(f"tokpar.cache.{name}")
-    built = spec is not None and str(spec.origin).endswith(tuple(EXTENSION_SUFFIXES))
-    if not built:
-        if wanted == "compiled":
-            raise ImportError("TOKPAR_KERNEL=compiled, but tokpar was installed without its kernel")
+    if spec is not None and str(spec.origin).endswith(tuple(EXTENSION_SUFFIXES)):
+        return importlib.import_module(f"tokpar.cache.{name}")
+    folder, why_none = _installed_kernel()
+    if folder is not None:
+        return _load(f"tokpar.cache.{name}", folder)
+    if wanted == "compiled":
+        raise ImportError(f"TOKPAR_KERNEL=compiled, but there is no kernel: {why_none}")
+    return None
+
+
+def _load(name: str, folder: Path) -> ModuleType | None:
+    """Loads a module of the kernel in `folder`, in place of the module of that name."""
+    stem = name.rpartition(".")[2]
+    files = (folder / f"{stem}{suffix}" for suffix in EXTENSION_SUFFIXES)
+    file = next(filter(Path.is_file, files), None)
+    spec = None if file is None else importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
         return None
-    return importlib.import_module(f"tokpar.cache.{name}")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    sys.modules[name] = module
+    return module
+
+
+@cache
+def _installed_kernel() -> tuple[Path | None, str]:
+    """Returns what `kernel_for` returns for this copy of tokpar."""
+    from tokpar.kernel_sources import kernel_for  # an installed tokpar has its kernel beside it
+
+    return kernel_for(_FOLDER)
+
+
+def _why_none() -> str:
+    if os.environ.get("TOKPAR_KERNEL") == "none":
+        return "TOKPAR_KERNEL=none is set"
+    return _installed_kernel()[1]
 
 
 CALL = _import_module("_call")
 """The module of `call.c`; or None."""
 NAME = "none" if CALL is None else "compiled"
+WHY_NONE = "" if CALL is not None else _why_none()
+"""Why there is no kernel, in words; empty if there is one."""
 
 
 def __getattr__(name: str) -> ModuleType | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tokpar.adapter_parts import EngineTraits, traits_of
+from tokpar.adapter_parts import EngineTraits, traits_of, why_not_compiled
 from tokpar.cached_property import cached_property
 from tokpar.errors import EngineError
 from tokpar.foreign_parts import mend_chunks, split_text, wrong_look_up
@@ -135,7 +135,13 @@ class Plan:
 
 def serial_report(method: str, why: str, tokenizer: TokenizerAdapter) -> Report:
     """Returns the report of a text that is encoded by one serial call."""
-    return Report(method, "serial", why, agreement=traits_of(tokenizer).agreement)
+    return Report(
+        method,
+        "serial",
+        why,
+        agreement=traits_of(tokenizer).agreement,
+        why_not_compiled=why_not_compiled(tokenizer),
+    )
 
 
 def licence_of(splitter: Splitter, tokenizer: TokenizerAdapter) -> Seam | None:

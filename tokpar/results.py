@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.adapter_parts import inserted_ids, own_call_of
+from tokpar.adapter_parts import inserted_ids, own_call_of, why_not_compiled
 from tokpar.arrays import IdArray, SpanArray, frozen_ids, lengths_of
 from tokpar.cached_property import cached_property
 from tokpar.encoding import Batch, Clock, Encoding
@@ -84,7 +84,12 @@ class BatchRow:
         share = len(self.text) / self.batch_facts.code_points
         seconds = {stage: spent * share for stage, spent in whole.seconds.items()}
         if self.seams_and_report is not None:
-            return replace(self.seams_and_report[1], seconds=seconds, cache=whole.cache)
+            return replace(
+                self.seams_and_report[1],
+                seconds=seconds,
+                cache=whole.cache,
+                why_not_compiled=whole.why_not_compiled,
+            )
         return Report(
             whole.strategy,
             DIVIDED if self.is_divided else "serial",
@@ -93,6 +98,7 @@ class BatchRow:
             seconds=seconds,
             agreement=whole.agreement,
             cache=whole.cache,
+            why_not_compiled=whole.why_not_compiled,
         )
 
     def without_batch(self) -> BatchRow:
@@ -137,6 +143,7 @@ class Result:
             seconds=self.clock.seconds,
             agreement=plan.traits.agreement,
             cache={} if plan.segment_cache is None else plan.segment_cache.counters,
+            why_not_compiled=why_not_compiled(plan.tokenizer),
         )
         self.report = self._row(0).report if len(self.texts) == 1 else self._added_up()
         return Batch(self.final, self.report, self.encoding, self.spans)
@@ -244,7 +251,12 @@ def encode_by_own_call(
     seconds = {"tokenize": time.perf_counter() - start}
     # dataclasses.replace takes three times as long as this call
     timed = Report(
-        report.strategy, report.plan, report.why, seconds=seconds, agreement=report.agreement
+        report.strategy,
+        report.plan,
+        report.why,
+        seconds=seconds,
+        agreement=report.agreement,
+        why_not_compiled=why_not_compiled(tokenizer),
     )
     return Encoding.of(frozen_ids(ids), NO_SEAMS, timed, Origin(text, tokenizer, None))
 

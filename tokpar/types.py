@@ -335,15 +335,15 @@ class Trust:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """How an encoding was made.
+    """How an encoding was made; `plan` and `why` say it in words.
 
-    `plan` and `why`: in words. `chunks`: how many chunks the final plan had. `retries`: how many
-    whole plans were thrown away. `repairs`: how many seams were repaired locally. `redundant`: how
-    many code points were tokenized more than once. `seconds`: wall-clock seconds of each stage
-    (split, tokenize, match, merge, convert). `serial_regions`: [start, stop), code points, of the
-    regions without a certified cut. `agreement`: see `EngineTraits`. `cache`: the counters of the
-    segment cache over all texts so far (`SegmentCache.counters`); empty if the text did not reach a
-    cache. `trust`: the untrusted parts and the control tokens, if the caller named parts."""
+    `chunks`: how many the final plan had. `retries`: how many whole plans were thrown away.
+    `repairs`: how many seams were repaired. `redundant`: how many code points were tokenized more
+    than once. `seconds`: wall-clock seconds of each stage (split, tokenize, match, merge, convert).
+    `serial_regions`: [start, stop), code points, of regions without a certified cut. `agreement`:
+    see `EngineTraits`. `cache`: `SegmentCache.counters`; empty if the text did not reach one.
+    `trust`: the untrusted parts and the control tokens, if the caller named parts.
+    `why_not_compiled`: why the tokenizer had no compiled call; empty if it had one."""
 
     strategy: str
     plan: str = "serial"
@@ -358,3 +358,4 @@ class Report:
     agreement: str = ""
     cache: Mapping[str, int] = field(default_factory=dict)
     trust: Trust | None = None
+    why_not_compiled: str = ""

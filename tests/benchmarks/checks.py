@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.benchmarks import refuse_without_kernel
 from tests.benchmarks.texts import long_text, read_texts, standard_library
 
 LEVELS = ("ids", "model")
@@ -69,4 +70,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    refuse_without_kernel()
     main()

@@ -20,6 +20,7 @@ from statistics import median
 import numpy as np
 
 import tokpar
+from tests.benchmarks import refuse_without_kernel
 from tokpar.arrays import IdArray
 
 THOUGHTS = "<think>\n\n</think>\n\n"
@@ -110,4 +111,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    refuse_without_kernel()
     main()

@@ -20,6 +20,7 @@ from typing import Any
 from tokenizers import AddedToken
 
 import tokpar
+from tests.benchmarks import refuse_without_kernel
 from tests.benchmarks.texts import read_texts
 
 CHATML = (
@@ -88,4 +89,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    refuse_without_kernel()
     main()

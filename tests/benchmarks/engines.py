@@ -47,6 +47,7 @@ import numpy as np
 from tqdm import tqdm
 
 import tokpar
+from tests.benchmarks import refuse_without_kernel
 from tests.benchmarks.engines_calls import ENGINES, Calls
 from tests.benchmarks.engines_texts import KINDS, Sources
 from tests.benchmarks.texts import read_texts, standard_library
@@ -275,4 +276,5 @@ def _line(*cells: str) -> str:
 
 
 if __name__ == "__main__":
+    refuse_without_kernel()
     raise SystemExit(main())

@@ -24,6 +24,7 @@ from tokenizers import AddedToken, Tokenizer
 from tqdm import tqdm
 
 import tokpar
+from tests.benchmarks import refuse_without_kernel
 from tests.benchmarks.never_slower_texts import TEXTS, text_of
 
 LEAST, SLACK = 0.9, 30e-6
@@ -157,4 +158,5 @@ DOORS: dict[str, Callable[[Any], Door]] = {"encode": _encode, "batch": _batch, "
 
 
 if __name__ == "__main__":
+    refuse_without_kernel()
     sys.exit(main())

@@ -19,6 +19,7 @@ from typing import Any
 from tokenizers import Tokenizer
 
 import tokpar
+from tests.benchmarks import refuse_without_kernel
 
 
 def main() -> None:
@@ -68,4 +69,5 @@ def _microseconds(call: Callable[[str], Any], rows: Sequence[str], rounds: int) 
 
 
 if __name__ == "__main__":
+    refuse_without_kernel()
     main()

@@ -25,6 +25,7 @@ from typing import Any
 from tqdm import tqdm
 
 import tokpar
+from tests.benchmarks import refuse_without_kernel
 from tests.benchmarks.tokenizers_page import page
 from tests.benchmarks.tokenizers_rows import (
     Loaded,
@@ -109,4 +110,5 @@ def sources() -> str:
 
 
 if __name__ == "__main__":
+    refuse_without_kernel()
     raise SystemExit(main())

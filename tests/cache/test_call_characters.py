@@ -97,7 +97,7 @@ CASES = {
         *("xyc", "two of its tokens have one id"),
     ),
     "the unknown token in a merge": Case(
-        model_of(["<unk>", "a"], [("<unk>", "a")]), "xa", "unknown token, as a part"
+        model_of(["<unk>", "a"], [("<unk>", "a")]), "xa", "the unknown token as a part"
     ),
     "a byte in a merge": Case(
         model_of(["<unk>", "a", *BYTES], [("a", "<0xC3>")], byte_fallback=True),

@@ -44,7 +44,7 @@ SHARED = DrawnBPE(
 )
 REFUSED: dict[str, tuple[DrawnBPE, str, bytes]] = {
     "two tokens of one id": (SHARED, "two of its tokens have one id", b"ccacc"),
-    "a byte that is no token": (plain_bpe(AB, without="x"), "the byte 120 is no token", b"axb"),
+    "a byte that is no token": (plain_bpe(AB, without="x"), "no token for the byte 120", b"axb"),
     "dropout": (plain_bpe(AB, dropout=1.0), "its BPE has dropout 1.0", b"ab"),
     "a prefix": (
         plain_bpe([("a", "##b")], {"##b": 400, "ab": 401}, continuing_subword_prefix="##"),
@@ -139,7 +139,7 @@ BAD_FILES = {
     ),
     "no merges": ('{"vocab": {}}', "its model has no merges"),
     "no vocabulary": ('{"merges": []}', "its model has no vocab"),
-    "another model": (written(type="WordPiece"), "its model is no BPE"),
+    "another model": (written(type="WordPiece"), "its model is WordPiece, not BPE"),
     "an id that is no number": (written().replace('"!": 33', '"!": 33.0'), "not written as JSON"),
     "a merge of what is no token": (written(merges=[["a", "b"]]), "a merge of what is no token"),
     "a merge of three": (written(merges=[["a", "b", "c"]]), "a merge of what is no token"),

@@ -165,7 +165,9 @@ def test_plan_shows_where_and_by_which_rule(long_file: Path) -> None:
     assert "│" in lines[2]
     assert "more (--all shows them)" in lines[22]
     assert lines[23] == "PAIR: theorem 20, pattern=cl100k left=non-space right=space"
-    assert lines[24:] == ["control tokens: 1; ordinary text never gets one (docs/untrusted.md)"]
+    assert lines[24] == "control tokens: 1; ordinary text never gets one (docs/untrusted.md)"
+    assert lines[25].startswith("compiled call: ")
+    assert len(lines) == 26
     assert len(run("plan", long_file, "--chunk-chars", 400, "--all").out.splitlines()) > 23
 
 
@@ -291,6 +293,7 @@ def test_a_command_of_another_package_says_what_to_install(
 def test_help_and_version_end_well() -> None:
     version = run("--version").out
     known = f"tokpar {tokpar.__version__}, kernel: {kernel_modules.NAME}"
+    known += f", because {kernel_modules.WHY_NONE}" * (kernel_modules.CALL is None)
     assert version == f"{known}, cache: {disk_cache.state()}\n"
     assert all(name in run("--help").out for name in ("encode", "decode", "plugins"))
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from tests.benchmarks import engines, tokenizers
+from tests.benchmarks import engines, refuse_without_kernel, tokenizers
 from tests.benchmarks.engines_calls import Calls
 from tests.benchmarks.engines_texts import KINDS
 from tests.benchmarks.tokenizers_page import page
-from tests.support.paths import VOCAB
+from tests.support.paths import TESTS, VOCAB
 
 ENGLISH = "The quick brown fox jumps over the lazy dog, 12345 times.\n\n"
 CHINESE = "在一个名为维里埃的小镇上，市长因其外表和家族历史受到尊敬。\n"
@@ -76,3 +76,27 @@ def test_the_page_of_tokenizers_is_made_of_the_results_and_all_ids_are_equal() -
     for name, row in results["rows"].items():
         assert row["ids"]["differ"] == [], name
         assert row["ids"]["texts"] > results["texts"]["hostile"] > 100
+
+
+MEASURE = sorted(
+    file.stem
+    for file in (TESTS / "benchmarks").glob("*.py")
+    if '__name__ == "__main__"' in file.read_text("utf-8") and file.stem != "where_time_goes"
+)
+"""The scripts that measure; where_time_goes compiles a kernel of its own."""
+
+
+@pytest.mark.parametrize("name", MEASURE)
+def test_a_script_gives_no_figures_without_the_kernel(name: str) -> None:
+    code = (TESTS / "benchmarks" / f"{name}.py").read_text("utf-8")
+    assert code.partition('__name__ == "__main__":\n')[2].startswith("    refuse_without_kernel()")
+
+
+def test_the_reason_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tokpar.kernel_modules.CALL", None)
+    monkeypatch.setattr("tokpar.kernel_modules.WHY_NONE", "nobody built it")
+    monkeypatch.setattr("sys.argv", ["engines", "--help"])
+    refuse_without_kernel()
+    monkeypatch.setattr("sys.argv", ["engines"])
+    with pytest.raises(SystemExit, match="without the compiled kernel: nobody built it"):
+        refuse_without_kernel()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tokpar import kernel_modules
 from tokpar.adapter_parts import DecodingParts, later_call_of
 from tokpar.cached_property import cached_property
 from tokpar.interfaces import CachedRows
@@ -17,6 +18,15 @@ from tokpar.types import Rows
 if TYPE_CHECKING:
     from tokpar.cache.segment_cache import SegmentCache
     from tokpar.decoding.text_table import LaterTable
+
+
+def call_refused(engine_check: bool, cache_bytes: int) -> str | None:
+    """Returns why no tokenizer with these settings has a compiled call, or None."""
+    if engine_check:
+        return 'engine_check="always" makes the engine encode'
+    if not cache_bytes:
+        return "cache_bytes=0 makes the engine encode"
+    return None if kernel_modules.CALL is not None else f"no kernel: {kernel_modules.WHY_NONE}"
 
 
 class CachedAdapter(ABC):
@@ -44,6 +54,15 @@ class CachedAdapter(ABC):
         """Returns the segment cache, or None. With a compiled call, it only says which texts may be
         cut at every certified space."""
         return None
+
+    _why_no_call: str = "its adapter has no compiled call"
+    """Why there is no compiled call, and will be none."""
+
+    @property
+    def why_not_compiled(self) -> str:
+        """Why no compiled call encodes texts of this tokenizer, in words; empty if one does."""
+        later = later_call_of(self)
+        return self._why_no_call if later is None else str(later.why_none)
 
     @property
     def has_segment_cache(self) -> bool:

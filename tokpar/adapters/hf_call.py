@@ -41,23 +41,23 @@ def call_parts_of(
     special: tuple[Sequence[int], Sequence[int]] | None,
     is_same_model: Callable[[], bool],
     file_bytes: bytes | None = None,
-) -> CallParts | None:
-    """Returns what the compiled call is made from; None for a tokenizer that has none.
+) -> CallParts | str:
+    """Returns what the compiled call is made from; or why the tokenizer has none.
 
     `copy`: the private copy. `source`: of its model, if it was read. `special`: the ids around a
     text, if that is all of post-processing. `is_same_model`: returns False once somebody changed
     the model. `file_bytes`: the file that the tokenizer was read from, which spares the engine to
     write its model."""
     if facts.unprovable is not None:
-        return None
+        return facts.unprovable
     stages = [parse_component(copy.normalizer), parse_component(copy.pre_tokenizer)]
     is_words = facts.model == "WordPiece"
     replaces = not facts.byte_level and not is_words
     added_tokens = _contents_of(copy, replaces)
-    if added_tokens is None or (
-        is_words and stages[0] and any(each[2] for each in added_tokens.values())
-    ):
-        return None  # the compiled call has no normalized text of WordPiece to search
+    if isinstance(added_tokens, str):
+        return added_tokens
+    if is_words and stages[0] and any(each[2] for each in added_tokens.values()):
+        return "an added token is searched in the text that its normalizer makes for WordPiece"
 
     size = copy.get_vocab_size(with_added_tokens=False)
     if file_bytes is not None:
@@ -128,12 +128,12 @@ def _written_model(
     return state, parts_of(state, kernel_modules.VOCABULARY)
 
 
-def _contents_of(copy: Any, replaces: bool) -> dict[str, tuple[int, int, bool]] | None:
+def _contents_of(copy: Any, replaces: bool) -> dict[str, tuple[int, int, bool]] | str:
     """Returns the added tokens as `call_of` takes them, in the form in which they are searched.
 
     Special tokens that the engine skips (`encode_special_tokens`) are left out: the facts of a
-    tokenizer where one of them hides another token are `unprovable`. None if the normalizer makes
-    two tokens alike, or leaves nothing of one: the engine then finds it everywhere."""
+    tokenizer where one of them hides another token are `unprovable`. A sentence if the normalizer
+    makes two tokens alike, or leaves nothing of one: the engine then finds it everywhere."""
     found: dict[str, tuple[int, int, bool]] = {}
     normalizer, skips = copy.normalizer, copy.encode_special_tokens
     for id_, each in copy.get_added_tokens_decoder().items():
@@ -143,8 +143,10 @@ def _contents_of(copy: Any, replaces: bool) -> dict[str, tuple[int, int, bool]] 
         if each.normalized and normalizer is not None:
             content = normalizer.normalize_str(content)
             content = content.replace(MARK, " ") if replaces else content
-        if content in found or not content:
-            return None
+        if not content:
+            return f"its normalizer leaves nothing of the added token {each.content[:100]!r}"
+        if content in found:
+            return f"two of its added tokens are searched as {content[:100]!r}"
         token = AddedToken(content, id_, each.lstrip, each.rstrip, each.single_word)
         found[content] = id_, added_flags(token), each.normalized
     return found

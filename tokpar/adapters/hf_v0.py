@@ -18,7 +18,6 @@ import numpy as np
 import tokenizers
 from tokenizers import Tokenizer
 
-from tokpar import kernel_modules
 from tokpar.adapter_parts import (
     DecodingParts,
     EngineTraits,
@@ -27,6 +26,7 @@ from tokpar.adapter_parts import (
     TrustParts,
     ids_for_own_call,
 )
+from tokpar.adapters.cached_rows import call_refused
 from tokpar.adapters.hf_copy import (
     bare_copy,
     facts_of_copy,
@@ -146,7 +146,9 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         self.facts, self._lengths, self._source = facts_of_copy(
             self._chunks, caller.file_bytes, unknown
         )
-        self.later_call = self._made_later_call()
+        later = self._later_call()
+        self.later_call = None if isinstance(later, str) else later
+        self._why_no_call = later if isinstance(later, str) else ""
 
     def _make_segment_cache(self) -> SegmentCache | None:
         # with encode_special_tokens, tokens that the facts do not list may hide others
@@ -158,20 +160,25 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
 
         return segment_cache_for(self.facts, self.settings.cache_bytes)
 
-    def _made_later_call(self) -> LaterCall | None:
+    def _later_call(self) -> LaterCall | str:
+        """Returns the compiled call, or why there is none."""
         settings, source = self.settings, self._source
-        is_refused = self.why_live is not None or self._was_trained or settings.engine_check
-        if is_refused or not settings.cache_bytes or self.facts.model not in MODELS:
-            return None
-        if kernel_modules.CALL is None:
-            return None
+        if self.why_live is not None:
+            return self.why_live
+        if self._was_trained:
+            return "its model may have changed after it was first loaded, as by a training"
+        if self.facts.model not in MODELS:
+            return f"its model is {self.facts.model}, not BPE or WordPiece"
+        refused = call_refused(settings.engine_check, settings.cache_bytes)
+        if refused is not None:
+            return refused
         from tokpar.adapters.hf_call import call_parts_of  # other models do without it
         from tokpar.cache.compiled_build import LaterCall
 
         engine, special = self._chunks, self._postprocess.final_special_tokens
         look = partial(_is_same_model, engine, self._model_look)
         parts = call_parts_of(engine, self.facts, source, special, look, self._file_bytes)
-        return None if parts is None else LaterCall(parts)
+        return parts if isinstance(parts, str) else LaterCall(parts)
 
     @property
     def postprocess_refused(self) -> str | None:

@@ -97,6 +97,7 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
 
     loader: Loader | None = None
     """What made the tokenizer of a directory, or None."""
+    _why_no_call = "its engine is tokenizers 1.x, which has its own cache of words"
 
     def __init__(self, own: Any, settings: Settings) -> None:
         self._own, self.settings = own, settings

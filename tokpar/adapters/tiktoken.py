@@ -17,9 +17,8 @@ import numpy as np
 import tiktoken
 from tiktoken.core import _special_token_regex, raise_disallowed_special_token
 
-from tokpar import kernel_modules
 from tokpar.adapter_parts import EngineTraits, Origin, TrustParts
-from tokpar.adapters.cached_rows import CachedAdapter
+from tokpar.adapters.cached_rows import CachedAdapter, call_refused
 from tokpar.adapters.fingerprint import fingerprint_of
 from tokpar.adapters.settings import TEKKEN, check_names, is_always, is_panic, path_of
 from tokpar.adapters.tekken import read_tekken
@@ -265,10 +264,14 @@ class TiktokenTokenizer(EncodingAdapter, CachedAdapter):
     def later_call(self) -> LaterCall | None:
         """The compiled call of the encoding, as soon as its tables are there; None if it has
         none."""
-        if self.engine_check or not self.cache_bytes or kernel_modules.CALL is None:
+        refused = call_refused(self.engine_check, self.cache_bytes)
+        parts = refused or call_parts_of(
+            self.encoding, self.facts, self._source, self._disallowed_specials
+        )
+        if isinstance(parts, str):
+            self._why_no_call = parts
             return None
-        parts = call_parts_of(self.encoding, self.facts, self._source, self._disallowed_specials)
-        return None if parts is None else LaterCall(parts)
+        return LaterCall(parts)
 
     @property
     def _source(self) -> Source:

@@ -27,14 +27,16 @@ def call_parts_of(
     facts: Facts,
     source: Source,
     forbidden: Collection[str],
-) -> CallParts | None:
-    """Returns what the compiled call is made from; None for an encoding that has none.
+) -> CallParts | str:
+    """Returns what the compiled call is made from; or why the encoding has none.
 
     `source`: of its ranks. `forbidden`: the special tokens that make the own call raise an
     error."""
     allowed_specials = [token.content for token in facts.added_tokens]
-    if facts.unprovable is not None or _may_overlap(allowed_specials, forbidden):
-        return None
+    if facts.unprovable is not None:
+        return facts.unprovable
+    if _may_overlap(allowed_specials, forbidden):
+        return "an allowed and a forbidden special token may share characters of a text"
     ranks: Mapping[bytes, int] = encoding._mergeable_ranks
     identity = encoding._pat_str, source.sha256, f"tiktoken {tiktoken.__version__}"
     refused = AddedToken("", 0)

@@ -41,10 +41,10 @@ def pair_arrays(left: IntArray, right: IntArray, rank: IntArray, results: IntArr
     Raises GateError for ids and ranks that have no room."""
     _, places, ranks = np.unique(rank, return_index=True, return_inverse=True)
     ids = max(int(each.max(initial=0)) for each in (left, right))
-    if ids >> ID_BITS or len(places) >> RANK_BITS:
-        raise GateError(
-            "a part of a merge has an id of 2,097,152 or more, or its merges are too many"
-        )
+    if ids >> ID_BITS:
+        raise GateError(f"a part of a merge has the id {ids:,}, and there is room up to 2,097,151")
+    if len(places) >> RANK_BITS:
+        raise GateError(f"it has {1 << RANK_BITS:,} merges or more")
     keys = left.astype(np.uint64) << np.uint64(ID_BITS) | right.astype(np.uint64)
     hashes = keys * _GOLDEN
     log = max(4, (3 * len(keys) // 2).bit_length())
@@ -169,7 +169,7 @@ def call_of(
 def _machine_arrays(facts: Facts) -> Arrays:
     """Returns the machine of the pre-tokenizer as call_pretokens.h reads it. Raises GateError."""
     from tokpar.cache.machine_tables import DEAD, HIT, machine_of_all  # only to make tables
-    from tokpar.cache.quick_check import quick_check
+    from tokpar.cache.quick_check import NORMALIZERS, quick_check
 
     machine = facts.derive(machine_of_all)
     if isinstance(machine, str):
@@ -178,12 +178,14 @@ def _machine_arrays(facts: Facts) -> Arrays:
     kinds = tuple(stage.kind for stage in facts.normalizers)
     quick = quick_check(kinds)
     if quick is None:
-        raise GateError(f"its normalizer is {' and '.join(kinds)}")
+        raise GateError(f"its normalizer is {' and '.join(kinds)}, not a row of {NORMALIZERS}")
     if quick[:128].any():
-        raise GateError("its normalizer changes ASCII characters")
+        raise GateError(f"its normalizer, {' and '.join(kinds)}, changes ASCII characters")
     width, symbols = machine.symbols + 1, machine.symbols
-    if symbols >= _MOST_SYMBOLS or len(machine.begins) > _MOST_STAGES:
-        raise GateError("its pattern tells too many characters apart")
+    if symbols >= _MOST_SYMBOLS:
+        raise GateError(f"its pattern has {symbols} kinds of characters, and there is room for 126")
+    if len(machine.begins) > _MOST_STAGES:
+        raise GateError(f"its pre-tokenizer has more than {_MOST_STAGES} Splits")
     moves = machine.moves.reshape(-1, width)
     state = (moves & np.uint32(DEAD - 1)) // np.uint32(width) << np.uint32(8)
     rows = state | moves & np.uint32(HIT | DEAD)

@@ -14,15 +14,18 @@ from tokpar import kernel_modules
 from tokpar.arrays import IntArray
 from tokpar.cache.call_tables import Arrays, last_of_equal, pair_arrays, with_words
 from tokpar.cache.merges import GateError, Parts, are_distinct
+from tokpar.files.json_parts import stage_names
 
 MARK = "\u2581"
 NEVER, ALWAYS, UNLESS_SPACE, FIRST = range(4)
 """When the engine puts a space before a section, see call_characters.h."""
 _NONE = 2**32 - 1
 _BYTE_NAMES = tuple(f"<0x{byte:02X}>" for byte in range(256))
+_REPLACE = {"type": "Replace", "pattern": {"String": " "}, "content": MARK}
 _SCHEMES = {"always": UNLESS_SPACE, "first": FIRST, "never": NEVER}
 _MISTAKES = {
-    -1: "its vocabulary or its merges are not written as JSON, or an id is too great",
+    -1: "an entry of its vocabulary or merges is not read: it is not JSON, a token without bytes, "
+    "an id that is too great, or a merge of other than two tokens or that begins with #version",
     -2: "it has a token with a space, which no text reaches",
     -3: "it has a token twice",
     -4: "a merge has a part, or makes something, that is no token",
@@ -74,6 +77,8 @@ def character_arrays(
     _require_settings(settings)
     is_normalizer, prepends, splits = _stages(normalizer, pre_tokenizer)
     model = _read(state, parts)
+    if len(model.ids) > size:
+        raise GateError("it has a token twice")
     if len(model.ids) != size or not are_distinct(model.ids):
         raise GateError("two of its tokens have one id")
     unknown = settings.get("unk_token")
@@ -115,10 +120,10 @@ def _read(state: bytes, parts: Parts) -> _Model:
 def _require_settings(settings: Mapping[str, Any]) -> None:
     """Raises GateError for a model that is no plain BPE."""
     if settings.get("type", "BPE") != "BPE":
-        raise GateError("its model is no BPE")
+        raise GateError(f"its model is {settings['type']}, not BPE")
     for name in ("dropout", "continuing_subword_prefix", "end_of_word_suffix", "ignore_merges"):
         if settings.get(name):
-            raise GateError(f"its BPE has {name} {settings[name]!r}")
+            raise GateError(f"its BPE has {name} {settings[name]!r}"[:200])
 
 
 def _require_atoms(
@@ -134,7 +139,8 @@ def _require_atoms(
         raise GateError("it has no token for unknown characters")
     atoms = [*names.values()] if fallback else [names[unknown]] if unknown is not None else []
     if np.isin(model.merges[:2], atoms).any():
-        raise GateError("a merge has the name of a byte, or the unknown token, as a part")
+        named = "the name of a byte, or the unknown token," if fallback else "the unknown token"
+        raise GateError(f"a merge has {named} as a part")
 
 
 def _stages(normalizer: Any, pre: Any) -> tuple[bool, int, bool]:
@@ -144,17 +150,33 @@ def _stages(normalizer: Any, pre: Any) -> tuple[bool, int, bool]:
     Raises GateError for other stages."""
     rows = (normalizer or {}).get("normalizers", [normalizer] if normalizer else [])
     kinds = [row["type"] for row in rows]
-    if pre is not None and pre["type"] == "Metaspace" and not kinds and pre["replacement"] == MARK:
-        scheme = pre.get(
-            "prepend_scheme", "always" if pre.get("add_prefix_space", True) else "never"
-        )
-        return False, _SCHEMES[scheme], bool(pre.get("split", True))
-    replaced = {"type": "Replace", "pattern": {"String": " "}, "content": MARK}
-    if not rows or rows[-1] != replaced or kinds[:-1] not in ([], ["Prepend"]):
-        raise GateError("its normalizer is another one than Prepend and Replace")
+    if not kinds:
+        return _metaspace_stage(pre)
+    named = stage_names(normalizer, "normalizers")
+    if rows[-1] != _REPLACE:
+        raise GateError(f"its normalizer is {named}, not one that ends with U+2581 for spaces")
+    if kinds[:-1] not in ([], ["Prepend"]):
+        raise GateError(f"its normalizer is {named}, not Replace with Prepend before it at most")
     if kinds[0] == "Prepend" and rows[0]["prepend"] != MARK:
-        raise GateError("its normalizer puts something other than a space before each text")
-    never_splits = pre is None or (pre["type"] == "Split" and pre["pattern"] == {"String": " "})
-    if not never_splits or (pre is not None and pre.get("invert")):
-        raise GateError("its pre-tokenizer splits what its normalizer made")
+        raise GateError(f"its normalizer Prepend puts {rows[0]['prepend']!r} before each text")
+    if pre is None:
+        return True, ALWAYS if kinds[0] == "Prepend" else NEVER, False
+    if pre["type"] != "Split" or pre["pattern"] != {"String": " "} or pre.get("invert"):
+        raise GateError(
+            f"its pre-tokenizer, {stage_names(pre, 'pretokenizers')}, may split what its "
+            f"normalizer, {named}, made"
+        )
     return True, ALWAYS if kinds[0] == "Prepend" else NEVER, False
+
+
+def _metaspace_stage(pre: Any) -> tuple[bool, int, bool]:
+    """Returns what `_stages` returns for a tokenizer without a normalizer."""
+    if pre is None:
+        raise GateError("it has neither a normalizer nor a pre-tokenizer")
+    if pre["type"] != "Metaspace":
+        named = stage_names(pre, "pretokenizers")
+        raise GateError(f"it has no normalizer, and its pre-tokenizer is {named}, not Metaspace")
+    if pre["replacement"] != MARK:
+        raise GateError(f"its Metaspace writes {pre['replacement']!r} for a space, not U+2581")
+    scheme = pre.get("prepend_scheme", "always" if pre.get("add_prefix_space", True) else "never")
+    return False, _SCHEMES[scheme], bool(pre.get("split", True))

@@ -24,6 +24,7 @@ KIND = "calls"
 LEAST_KEPT = 1 << 16
 """Tables of models with this many bytes or more are stored. Smaller ones are made sooner than
 found."""
+BEING_MADE = "its tables are being made"
 IN_BACKGROUND = True
 """Tables are made by a thread of the pool, so nobody waits for them."""
 DRAWN, DRAWN_AGAIN = 400, 40
@@ -64,13 +65,15 @@ class LaterCall:
     """The compiled call of a tokenizer as soon as there is one.
 
     Tables on disk are mapped at once. Others are made by a thread of the pool. `call` is None
-    until then, and for a tokenizer that has no compiled call."""
+    until then, and for a tokenizer that has no compiled call; `why_none` says why."""
 
     def __init__(self, parts: CallParts, in_background: bool | None = None) -> None:
         self.call: CompiledCall | None = None
+        self.why_none = BEING_MADE
+        """Why `call` is None; empty if there is a call."""
         self._later: BackgroundJob | None = None
         if parts.is_known:
-            self.call = _stored_call(parts, _key(parts))
+            self._take(_stored_call(parts, _key(parts)) or BEING_MADE)
         if self.call is None and (IN_BACKGROUND if in_background is None else in_background):
             self._later = BackgroundJob(partial(self._build, parts))
         elif self.call is None:
@@ -83,17 +86,30 @@ class LaterCall:
         return self.call
 
     def _build(self, parts: CallParts) -> None:
-        key = _key(parts)
-        call = None if parts.is_known else _stored_call(parts, key)
-        if call is None:
-            try:
-                arrays = parts.make_arrays()
-            except GateError:
-                return
-            call = checked_call(parts, arrays, DRAWN)
-            if call is not None and key is not None:
-                disk_cache.write(KIND, key, arrays)
-        self.call = call
+        try:
+            key = _key(parts)
+            call = None if parts.is_known else _stored_call(parts, key)
+            self._take(call or _new_call(parts, key))
+        except BaseException as error:
+            self.why_none = f"its tables could not be made: {error_text(error)}"
+            raise
+
+    def _take(self, found: CompiledCall | str) -> None:
+        """Take the call, or why there is none."""
+        self.why_none = found if isinstance(found, str) else ""
+        self.call = None if isinstance(found, str) else found
+
+
+def _new_call(parts: CallParts, key: str | None) -> CompiledCall | str:
+    """Returns the call with new tables, which are stored; or why there is none."""
+    try:
+        arrays = parts.make_arrays()
+    except GateError as error:
+        return str(error)
+    call = checked_call(parts, arrays, DRAWN)
+    if key is not None and not isinstance(call, str):
+        disk_cache.write(KIND, key, arrays)
+    return call
 
 
 def _key(parts: CallParts) -> str | None:
@@ -107,9 +123,12 @@ def _stored_call(parts: CallParts, key: str | None) -> CompiledCall | None:
     if key is None:
         return None
     arrays = disk_cache.read(KIND, key)
-    call = None if arrays is None else checked_call(parts, arrays, DRAWN_AGAIN)
-    if arrays is not None and call is None:
+    if arrays is None:
+        return None
+    call = checked_call(parts, arrays, DRAWN_AGAIN)
+    if isinstance(call, str):
         disk_cache.forget(KIND, key)
+        return None
     return call
 
 
@@ -123,24 +142,30 @@ def find_cut(facts: Facts, text: str, start: int) -> Seam | None:
     return finder.find(text, start, start + FARTHEST)
 
 
+def error_text(error: BaseException) -> str:
+    """Returns an error in one line of at most 200 characters."""
+    return f"{type(error).__name__}: {error}"[:200]
+
+
 def added_flags(token: AddedToken, is_forbidden: bool = False) -> int:
     """Returns the flags of an added token as numbers, see call_added.h."""
     flags = (token.single_word, token.lstrip, token.rstrip, is_forbidden)
     return sum(1 << place for place, flag in enumerate(flags) if flag)
 
 
-def checked_call(parts: CallParts, arrays: Arrays, text_count: int) -> CompiledCall | None:
-    """Returns the compiled call; None if it and the engine have other ids for a drawn text.
-
-    Raises MemoryError."""
+def checked_call(parts: CallParts, arrays: Arrays, text_count: int) -> CompiledCall | str:
+    """Returns the compiled call; or why there is none, such as a drawn text for which it and the
+    engine have other ids. Raises MemoryError."""
     from tokpar.cache.call_tables import call_of  # nothing is called before the tables are there
     from tokpar.cache.compiled_call import CompiledCall
 
     try:
         special = parts.special or ((), ())
         found: Any = call_of(arrays, parts.added_tokens, special, longest_word=parts.longest_word)
-    except (GateError, KeyError, ValueError):  # added tokens, or the arrays of a damaged file
-        return None
+    except GateError as error:  # of the added tokens
+        return str(error)
+    except (KeyError, ValueError) as error:  # the arrays of a damaged file
+        return f"its tables cannot be used: {error_text(error)}"
     call = CompiledCall(found, parts.encode_many, parts.tokenize, parts.find_cut, parts.special)
     texts = drawn_texts(parts, text_count)
     try:
@@ -148,14 +173,14 @@ def checked_call(parts: CallParts, arrays: Arrays, text_count: int) -> CompiledC
         for k, text in enumerate(texts):
             ids = call.encode_plain(text)
             if ids is not None and ids.tolist() != expected[k].tolist():
-                return None
+                return f"its tables and its engine have other ids for {text[:100]!r}"
     except ChangedError:
-        return None
+        return "its model was changed while its tables were made"
     except MemoryError:  # no difference, and no damage
         raise
     except BaseException as error:  # a panic of the engine is no Exception
         raise_foreign(error)
-        return None
+        return f"its engine fails on a text that was drawn: {error_text(error)}"
     finally:
         parts.forget()
     return call

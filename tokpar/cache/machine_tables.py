@@ -33,14 +33,16 @@ class Machine:
 def machine_of_all(facts: Facts) -> Machine | str:
     """Returns the machine with the symbols of all code points, as the pre-tokenizer gets them from
     the normalizer; or why there is none."""
-    if facts.scheme != "regex" or not facts.byte_level or facts.prefix_space:
-        return "its pre-tokenizer is no row of Splits before bytes"
+    if facts.prefix_space:
+        return "its pre-tokenizer ByteLevel puts a space before each text"
+    if facts.scheme != "regex" or not facts.byte_level:
+        return "its pre-tokenizer is not a row of Splits with ByteLevel at its end"
     try:
         alphabet, stages = checked_machines(facts)
     except UnsupportedPatternError as error:
-        return str(error)
+        return f"its pattern is none that tokpar compiles: {error}"
     if facts.engine == "fancy-regex" and not all(map(covers, stages)):
-        return "tiktoken drops what its pattern does not match"
+        return "its pattern leaves out a part of some text, which tiktoken then drops"
     return build_machine(alphabet.symbol_of, alphabet.size, stages)
 
 

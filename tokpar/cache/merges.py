@@ -74,15 +74,15 @@ def merges_of(
     model."""
     text = np.frombuffer(state + bytes(16), dtype=np.uint8)
     parts = parts_of(state, functions.VOCABULARY) if parts is None else parts
-    for name in ("vocab", "merges"):
-        if name not in parts:
-            raise GateError(f"its model has no {name}")
     settings = {
         name: json.loads(state[i:j])
         for name, (i, j) in parts.items()
         if name not in ("vocab", "merges")
     }
     _require(settings)
+    for name in ("vocab", "merges"):
+        if name not in parts:
+            raise GateError(f"its model has no {name}")
     tokens = _tokens(text, *parts["vocab"], size, functions.VOCABULARY)
     slots, keys = token_table(tokens, _SEEDS, functions.MERGES)
     start, stop = parts["merges"]
@@ -196,10 +196,10 @@ def _behind_white(state: bytes, place: int) -> int:
 
 def _require(settings: Mapping[str, Any]) -> None:
     if settings.get("type", "BPE") != "BPE":
-        raise GateError("its model is no BPE")
+        raise GateError(f"its model is {settings['type']}, not BPE")
     for name in ("dropout", "continuing_subword_prefix", "end_of_word_suffix"):
         if settings.get(name):
-            raise GateError(f"its BPE has {name} {settings[name]!r}")
+            raise GateError(f"its BPE has {name} {settings[name]!r}"[:200])
 
 
 def _tokens(text: NDArray[np.uint8], start: int, stop: int, size: int, reader: Any) -> Tokens:
@@ -277,7 +277,7 @@ def _byte_ids(tokens: Tokens) -> IdArray:
     found = np.full(256, -1, dtype=np.int64)
     found[tokens.data[places]] = tokens.ids[single]
     if found.min() < 0:
-        raise GateError(f"the byte {int(np.argmin(found))} is no token of it")
+        raise GateError(f"it has no token for the byte {int(np.argmin(found))}")
     return found.astype(np.uint32)
 
 

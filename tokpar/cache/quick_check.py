@@ -20,6 +20,9 @@ _COMPOSING_JAMO = (*range(0x1161, 0x1176), *range(0x11A8, 0x11C3))
 _APART = "\U0010ffff"
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 FORMS: tuple[Form, ...] = ("NFC", "NFD", "NFKC", "NFKD")
+_OF_ONE_CHARACTER = "Lowercase", "StripAccents"
+NORMALIZERS = f"{', '.join((*FORMS, _OF_ONE_CHARACTER[0]))} and {_OF_ONE_CHARACTER[1]}"
+"""The normalizers that `quick_check` knows, in words."""
 
 
 @lru_cache(maxsize=8)
@@ -32,7 +35,7 @@ def quick_check(kinds: tuple[str, ...]) -> NDArray[np.uint8] | None:
 
     Characters keep these properties in later versions of Unicode, and a version that does not know
     a character leaves it alone."""
-    if not {*FORMS, "Lowercase", "StripAccents"}.issuperset(kinds):
+    if not {*FORMS, *_OF_ONE_CHARACTER}.issuperset(kinds):
         return None
     chars, categories = assigned_characters()
     places = np.array([*map(ord, chars)])

@@ -15,6 +15,7 @@ from tokenizers import normalizers, pre_tokenizers
 from tokpar.cache.call_tables import Arrays, lengths_by_id, with_words
 from tokpar.cache.merges import GateError
 from tokpar.cache.quick_check import assigned_characters
+from tokpar.files.json_parts import stage_names
 
 SAME, CHANGED, BLANK, ISOLATED, CONTEXT = range(5)
 """What a character is, see call_wordpiece.h."""
@@ -44,14 +45,20 @@ def wordpiece_arrays(
     if model.get("type", "WordPiece") != "WordPiece":
         raise GateError("its model is no WordPiece")
     vocab, unknown = model["vocab"], model["unk_token"]
-    if len(vocab) != size or len({*vocab.values()}) < size or "" in vocab:
-        raise GateError("two of its tokens have one id, or one is empty")
+    if "" in vocab:
+        raise GateError("it has an empty token")
+    if len(vocab) != size or len({*vocab.values()}) < size:
+        raise GateError("two of its tokens have one id")
     if unknown not in vocab:
-        raise GateError("it has no token for unknown words")
-    if pre_tokenizer is None or pre_tokenizer["type"] != "BertPreTokenizer":
-        raise GateError("its pre-tokenizer is not BertPreTokenizer")
+        raise GateError(f"it has no token for unknown words: {unknown[:100]!r} is none")
+    if pre_tokenizer is None:
+        raise GateError("it has no pre-tokenizer, and WordPiece needs BertPreTokenizer")
+    if pre_tokenizer["type"] != "BertPreTokenizer":
+        named = stage_names(pre_tokenizer, "pretokenizers")
+        raise GateError(f"its pre-tokenizer is {named}, not BertPreTokenizer")
     if normalizer is not None and normalizer["type"] != "BertNormalizer":
-        raise GateError("its normalizer is not BertNormalizer")
+        named = stage_names(normalizer, "normalizers")
+        raise GateError(f"its normalizer is {named}, not BertNormalizer")
     known = character_forms(None if normalizer is None else tuple(map(normalizer.get, _FLAGS)))
     prefix = model["continuing_subword_prefix"].encode()
     tokens = {token.encode(): number for token, number in vocab.items()}
@@ -161,7 +168,7 @@ def _changes(chars: str, normalize: Callable[[str], str]) -> Iterator[tuple[str,
         return
     forms = image.split(_APART)
     if len(forms) != len(chars):
-        raise GateError("its normalizer changes neighbours of characters")
+        raise GateError("its normalizer BertNormalizer changes neighbours of characters")
     for char, form in zip(chars, forms, strict=True):
         if char != form and char != _APART:
             yield char, form

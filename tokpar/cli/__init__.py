@@ -32,7 +32,9 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *given: object) -> NoReturn:
         from tokpar import __version__, disk_cache, kernel_modules
 
-        print(f"tokpar {__version__}, kernel: {kernel_modules.NAME}, cache: {disk_cache.state()}")
+        because = f", because {kernel_modules.WHY_NONE}" * (kernel_modules.CALL is None)
+        kernel = f"kernel: {kernel_modules.NAME}{because}"
+        print(f"tokpar {__version__}, {kernel}, cache: {disk_cache.state()}")
         parser.exit()
 
 

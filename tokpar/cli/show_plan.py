@@ -15,7 +15,7 @@ from tokpar.cli.encodings import one_source
 from tokpar.cli.options import print_json
 from tokpar.cli.progress import bar_of, working
 from tokpar.cli.screen import plural, print_table, visible
-from tokpar.cli.summary import describe_loader
+from tokpar.cli.summary import describe_compiled_call, describe_loader
 from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.text_files import Source
@@ -72,8 +72,12 @@ def run(arguments: argparse.Namespace) -> int:
         if not arguments.json:
             _print(source, split, cuts, None if arguments.all else MOST_SHOWN)
             print(_control_tokens(tokenizer))
+            print(f"compiled call: {describe_compiled_call(tokenizer)}")
             return 0
-        control = {"control": _control_tokens(tokenizer)}
+        control = {
+            "control": _control_tokens(tokenizer),
+            "compiled_call": describe_compiled_call(tokenizer),
+        }
         described = _plan(source, strategy.name, split, cuts) | control
     if arguments.json:
         print_json({"file": source.name, "loader": loader, **described})

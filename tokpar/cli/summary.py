@@ -8,7 +8,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokpar.adapter_parts import loader_of
+from tokpar.adapter_parts import later_call_of, loader_of, why_not_compiled
 from tokpar.arrays import byte_length
 from tokpar.cli.cuts import Cuts, rule_counts
 from tokpar.cli.screen import plural, visible
@@ -103,6 +103,16 @@ def describe_loader(tokenizer: TokenizerAdapter) -> str | None:
     0.23.3, transformers 5.24.0". None for a file."""
     loader = loader_of(tokenizer)
     return None if loader is None else str(loader)
+
+
+def describe_compiled_call(tokenizer: TokenizerAdapter) -> str:
+    """Returns "ready", or why no compiled call encodes texts: "none, because its model is
+    Unigram, not BPE or WordPiece". Waits for the tables."""
+    later = later_call_of(tokenizer)
+    if later is not None:
+        later.wait()
+    why = why_not_compiled(tokenizer)
+    return f"none, because {why}" if why else "ready"
 
 
 def engine_of(tokenizer: TokenizerAdapter) -> str:

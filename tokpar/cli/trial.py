@@ -25,7 +25,7 @@ from tokpar.cli.encodings import blamed_on, sources
 from tokpar.cli.options import print_json
 from tokpar.cli.progress import working
 from tokpar.cli.screen import plural
-from tokpar.cli.summary import describe_loader, engine_of
+from tokpar.cli.summary import describe_compiled_call, describe_loader, engine_of
 from tokpar.encoding import Encoding
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.text_files import Source, has_rows
@@ -110,6 +110,7 @@ def run_trial(
         "tokenizer": Path(arguments.tokenizer).name,
         "engine": engine_of(own),
         "loader": describe_loader(own),
+        "compiled_call": describe_compiled_call(mine),
         "text": name,
         "whole": len(text),
         "part": len(part),
@@ -138,6 +139,7 @@ def describe_trial(trial: Mapping[str, Any]) -> Iterator[str]:
     yield from _lines("tokenizer", f"{trial['tokenizer']}, engine {trial['engine']}")
     if trial["loader"] is not None:
         yield from _lines("loaded by", trial["loader"])
+    yield from _lines("compiled call", trial["compiled_call"])
     yield from _lines("text", f"{trial['text']}: {size}")
     yield from _lines("own call", rate["own"])
     for call, which in (("cold", "first"), ("seen", "second")):

@@ -34,6 +34,13 @@ def stages(part: Any, what: str, members: str) -> Iterator[Json]:
         yield from stages(member, what, members)
 
 
+def stage_names(part: Json, members: str) -> str:
+    """Returns the types of the stages of a part, in words: "Digits", "a Sequence of NFC and
+    Lowercase"."""
+    names = " and ".join(kind(stage) for stage in stages(part, "part", members)) or "nothing"
+    return f"a Sequence of {names}" if kind(part) == "Sequence" else names
+
+
 InsertedIds = tuple[tuple[int, ...], tuple[int, ...]]
 """The ids before a text, and the ids after it."""
 
