@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from tokpar import cache_files
 from tokpar.foreign_errors import ignored_os_errors, raise_foreign
 
-FORMAT = f"7 {sys.byteorder}"
+FORMAT = f"8 {sys.byteorder}"
 _SUFFIX, _BLOCK = ".arrays", 64
 _HEAD = 2 * _BLOCK  # bytes: key, length of the list of arrays, length of the file
 _SEAL = 64  # bytes at the end: the SHA-256 as hexadecimal digits

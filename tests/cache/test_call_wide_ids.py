@@ -17,10 +17,11 @@ from tokenizers import Tokenizer
 
 import tokpar
 from tests.conftest import at_most, needs_below_one, needs_kernel
-from tests.support.calls_drawn import DRAWN, draw_text
+from tests.support.calls_drawn import DRAWN, GPT2, draw_text
 from tests.support.wide_ids import draw_wide_file, draw_wide_ranks
 from tokpar.cache import call_tables, compiled_build
 from tokpar.cache.merges import GateError
+from tokpar.decoding import text_table
 from tokpar.files.vocabulary import letters_of
 from tokpar.foreign_errors import raise_foreign
 
@@ -53,12 +54,12 @@ def test_files_with_ids_far_apart_have_the_engine_s_ids_and_places(
     kind: str, seed: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     draw = random.Random(seed)
-    written, contents = draw_wide_file(draw, kind)
+    written, parts = draw_wide_file(draw, kind)
     tokenizer = Tokenizer.from_str(written)
     path = tmp_path_factory.getbasetemp() / f"{kind}.json"
     path.write_text(written)
     call = call_of(str(path))
-    texts = [draw_text(draw, contents) for _ in range(20)] if call else []
+    texts = [draw_text(draw, parts) for _ in range(20)] if call else []
     for text in texts * 2:  # again, from what was learned
         encoding = own(lambda text=text: tokenizer.encode(text, add_special_tokens=False))
         found, places = call.encode_plain(text), call.places(text)
@@ -72,10 +73,10 @@ def test_files_with_ids_far_apart_have_the_engine_s_ids_and_places(
 @given(seed=SEEDS)
 def test_ranks_far_apart_have_tiktoken_s_ids(seed: int) -> None:
     draw = random.Random(seed)
-    ranks, pattern = draw_wide_ranks(draw)
+    ranks, pattern, parts = draw_wide_ranks(draw)
     encoding = tiktoken.Encoding("wide", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
     call = call_of(encoding)
-    for text in [draw_text(draw, []) for _ in range(20 if call else 0)] * 2:
+    for text in [draw_text(draw, parts) for _ in range(20 if call else 0)] * 2:
         found = call.encode_plain(text)
         assert found is None or found.tolist() == encoding.encode_ordinary(text), text
 
@@ -143,3 +144,41 @@ def test_added_tokens_have_no_more_bytes_than_the_tree_of_them_has_nodes(
     call_tables._added_arrays({"<seven>": token, "<eight!>": token})
     with pytest.raises(GateError, match="its added tokens have"):
         call_tables._added_arrays({"<seven>": token, "<eight!>": token, "x": token})
+
+
+def source_with(kind: str, wide: int) -> Any:
+    """A small file or encoding; the id of one token that no merge has is `wide`."""
+    if kind == "ranks":
+        ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256, b"q": wide}
+        return tiktoken.Encoding("one", pat_str=GPT2, mergeable_ranks=ranks, special_tokens={})
+    written = json.loads(DRAWN[kind](random.Random(7)).to_str())
+    vocab, merges = written["model"]["vocab"], written["model"].get("merges", [])
+    parts = {part for merge in merges for part in merge}
+    vocab[next(token for token in reversed(vocab) if token not in parts)] = wide
+    return json.dumps(written)
+
+
+@pytest.mark.parametrize("wide", [1 << 20, 1 << 21, 1 << 26, (1 << 31) - 1])
+@pytest.mark.parametrize("kind", [*DRAWN, "ranks"])
+def test_no_table_has_an_item_for_each_id_that_is_no_token(
+    kind: str, wide: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, true_call = [], compiled_build.checked_call
+    monkeypatch.setenv("TOKPAR_CACHE", "")
+    monkeypatch.setattr(
+        compiled_build,
+        "checked_call",
+        lambda parts, arrays, count: made.append(arrays) or true_call(parts, arrays, count),
+    )
+    for id_ in (500, wide):
+        source = source_with(kind, id_)
+        if kind != "ranks":
+            (tmp_path / "tokenizer.json").write_text(source)
+            source = str(tmp_path / "tokenizer.json")
+        adapter: Any = tokpar.load(source)
+        assert adapter.later_call.call is not None
+        table = text_table.table_of(adapter.decoding_parts(False))
+        if table is not None:
+            made[-1] = made[-1] | {"first": table[0].first, "later": table[0].later}
+    small, large = (sum(each.nbytes for each in arrays.values()) for arrays in made)
+    assert large < small + (4 << 20)

@@ -21,7 +21,7 @@ from tokpar.types import Facts, Rows
 _BLANKS = SPACES + "\u0120"  # and the byte-level character for " "
 _DEPENDS = (-1, -1)
 _UNKNOWN = -2
-_DENSE = 1 << 22
+_DENSE = 1 << 20
 """Ids below this bound are looked up in a table of all ids."""
 _PREPENDING = frozenset({"BertProcessing", "RobertaProcessing"})
 """Stages that put a special token into the encoding of the text itself."""
@@ -148,7 +148,7 @@ class Blanks:
             return np.array([*map(self._count_blanks, unique.tolist())], dtype=np.int64), where
         table = self._tables[0]
         if most >= len(table):
-            wider = np.full((2 * most + 1, 2), _UNKNOWN, dtype=np.int64)
+            wider = np.full((min(2 * most + 1, _DENSE), 2), _UNKNOWN, dtype=np.int64)
             wider[: len(table)] = table
             table = self._tables[0] = wider
         new = ids[table[ids, 0] == _UNKNOWN]

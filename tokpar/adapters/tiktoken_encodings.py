@@ -14,6 +14,9 @@ from tokpar.types import Facts
 # The ids of tiktoken's own `encode` depend on these attributes, and on methods named "encode...".
 _DATA = ("_core_bpe", "_mergeable_ranks", "_pat_str", "_special_tokens", "special_tokens_set")
 _SOURCES = frozenset({*_DATA, "__getattribute__"})
+_FEW_IDS = 1 << 16
+"""Ids from which on a token is left to the encoding's own `decode` if eight times as many ids as
+there are ranks lie below it."""
 _DECODING = ("decode", "decode_bytes", "decode_single_token_bytes")
 
 
@@ -89,7 +92,7 @@ class EncodingAdapter:
         return DecodingParts(
             encoding.decode_single_token_bytes,
             lambda ids: str(encoding.decode(list(ids))),
-            encoding.n_vocab,
+            min(encoding.n_vocab, 8 * len(encoding._mergeable_ranks) + _FEW_IDS),
             in_bytes=not is_own,
             decoder={"type": "unknown"} if is_own else None,
         )

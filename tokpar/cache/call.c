@@ -514,7 +514,9 @@ static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *names)
     const i64 *settings = take_array(self, arrays, "settings", 8, 13, NULL);
     int is_done = settings && (settings[0] == 2 || take_merges(self, arrays)) && take_words(self, arrays) && take_added(self, arrays) &&
                   take_others(self, arrays);
-    is_done = is_done && (t->lengths = take_array(self, arrays, "lengths", 2, 0, &t->lengths_count));
+    is_done = is_done && (t->lengths = take_array(self, arrays, "lengths", 2, 0, &t->lengths_count)) &&
+              (t->length_ids = take_array(self, arrays, "length_ids", 4, 0, &t->length_ids_count)) &&
+              t->length_ids_count <= t->lengths_count;
     if (is_done) {
         t->is_characters = settings[0] == 1;
         t->is_wordpiece = settings[0] == 2;
@@ -605,7 +607,7 @@ static PyObject *call_seed(Call *self, PyObject *args)
                             ((const u8 *)is_whole.buf)[k]);
     if (is_done && !t->is_characters && !t->is_wordpiece)
         is_done = plant_tokens(&plant, &t->merges, t->byte_ids, data.buf, stop, ids.buf, total,
-                               t->lengths_count);
+                               t->length_ids_count ? MOST_IDS + 1 : t->lengths_count);
     PyEval_RestoreThread(state);
     free_scratch(s);
     PyBuffer_Release(&data), PyBuffer_Release(&ends), PyBuffer_Release(&ids), PyBuffer_Release(&is_whole);

@@ -27,6 +27,7 @@ typedef struct { u64 *edges, mask, *root, *joins; Token *tokens; } Longest;
 
 enum { NODE = (1 << 22) - 1, PARTIAL = 1 << 22, ID_AT = 23, SIZE_AT = 44, MOST_IDS = 1 << 21, DEEPER_AT = 52 };
 enum { SYMBOLS = 256 + (1 << 16), LONGEST_TOKEN = 255, PAIRS = 1 << 16, JOINS = 1 << 20 };
+enum { FEW_IDS = 1 << 18 }; /* `tokens` has at most eight times as many items as there are tokens, and so many more */
 
 /* Returns the symbol at p[0 : n], n > 0, and its bytes. */
 static inline u32 symbol_at(const u8 *p, i64 n, i64 *size)
@@ -289,11 +290,11 @@ static int plant_tokens(Planting *plant, const Merges *m, const u32 *byte_ids, c
     Words *words = &plant->canonical;
     i64 total = count ? ends[count - 1] : 0;
     u64 slots = 16, room = 16;
-    int has_room = total < NODE && top <= MOST_IDS;
+    int has_room = total < NODE && top <= MOST_IDS && top <= 8 * count + FEW_IDS;
     for (i64 k = 0, start = 0; k < count; start = ends[k++])
         has_room &= ends[k] - start <= LONGEST_TOKEN;
     if (!has_room)
-        return 1; /* no tree, because all rules count: the merges encode all words */
+        return 1; /* no tree, because all rules count, or ids lie far apart: the merges encode all words */
     while ((i64)slots < 2 * total)
         slots *= 2;
     while ((i64)room < 4 * count)

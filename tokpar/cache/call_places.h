@@ -25,7 +25,20 @@ static void write_span(Cursor *c, i64 start, i64 stop, i64 *span)
     span[1] = points_before(c, stop);
 }
 
-static i64 known_length(const Tables *t, u32 id) { return id < t->lengths_count ? t->lengths[id] : 0; }
+static i64 known_length(const Tables *t, u32 id)
+{
+    i64 low = 0, high = t->length_ids_count, middle;
+    if (!high)
+        return id < t->lengths_count ? t->lengths[id] : 0;
+    while (low + 1 < high) {
+        middle = (low + high) / 2;
+        if (t->length_ids[middle] <= id)
+            low = middle;
+        else
+            high = middle;
+    }
+    return t->length_ids[low] == id ? t->lengths[low] : 0;
+}
 
 /* Returns the bytes of a token of a BPE that begins at p[at]; 0 if they are not known. */
 static i64 token_length(const Tables *t, const u8 *p, i64 at, i64 stop, u32 id, int is_prefix)

@@ -29,8 +29,9 @@ typedef struct {
     Tree raw, normalized; /* added tokens that are searched before and after the normalizer */
     const u8 *flags;
     const u32 *added_ids;
-    const u16 *lengths; /* bytes of each token by id; 0: unknown */
-    i64 lengths_count;
+    const u16 *lengths; /* bytes of each token, 0: unknown: by id, or side by side with `length_ids` */
+    const u32 *length_ids; /* of ids that lie far apart, rising */
+    i64 lengths_count, length_ids_count;
     u64 secret, sample_mask;
     i64 most_learned, most_runs;
     i64 longest_word, longest_from; /* bytes from which on the engine's regex may give up; see LONGEST_FROM */

@@ -23,6 +23,9 @@ MOST_LEARNED = 1 << 17
 LONGEST_FROM = 25
 """A new word of this many bytes, or one with a character outside ASCII at an end, is encoded by its
 longest tokens, a shorter one by merging."""
+DENSE, DENSE_FROM = 8, 1 << 20
+"""An array has an item for each id, token or not, if there are at most so many times as many ids as
+tokens, and so many more."""
 USES_AVX2 = True
 """Sure cuts are found 32 bytes at a time where the processor can."""
 _END, _MOST_SYMBOLS, _MOST_STAGES, _LONG = 255, 127, 8, 16
@@ -109,7 +112,7 @@ def with_words(
     make."""
     lengths = np.diff(ends, prepend=0)
     none = dict.fromkeys(TREE, np.zeros(0, dtype=np.uint8))
-    arrays = {"lengths": lengths_by_id(ids, lengths)} | none | arrays
+    arrays = lengths_by_id(ids, lengths) | none | arrays
     long = lengths[lengths >= _LONG]
     for more in range(4):
         size = 1 << more + max(4, (2 * len(ids)).bit_length())
@@ -131,13 +134,20 @@ def with_words(
     raise GateError("its tokens find no place in a table")
 
 
-def lengths_by_id(ids: NDArray[np.uint32], lengths: IntArray) -> NDArray[np.uint16]:
-    """Returns the length of each token by its id; 0 for an id of tokens with several lengths, and
-    for a length that has no room."""
-    found = np.zeros(int(ids.max(initial=0)) + 1, dtype=np.uint16)
-    found[ids] = np.where(lengths < 1 << 16, lengths, 0)
-    found[ids[found[ids] != lengths]] = 0
-    return found
+def lengths_by_id(ids: NDArray[np.uint32], lengths: IntArray) -> Arrays:
+    """Returns `lengths`, the length of each token: 0 for an id of tokens with several lengths, and
+    for a length that has no room.
+
+    `length_ids` is empty: an id is the place of its length. Or, for ids far apart, it has the ids,
+    rising, beside their lengths: so no array has an item for each id that is no token."""
+    length_ids, places, size = ids[:0], ids.astype(np.int64), int(ids.max(initial=0)) + 1
+    if size > DENSE * len(ids) + DENSE_FROM:
+        length_ids, places = np.unique(ids, return_inverse=True)
+        size = len(length_ids)
+    found = np.zeros(size, dtype=np.uint16)
+    found[places] = np.where(lengths < 1 << 16, lengths, 0)
+    found[places[found[places] != lengths]] = 0
+    return {"lengths": found, "length_ids": length_ids}
 
 
 def call_of(

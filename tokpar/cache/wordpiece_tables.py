@@ -73,8 +73,8 @@ def wordpiece_arrays(
         "settings": np.array(settings, dtype=np.int64),
         "forms": known.forms,
         "form_bytes": known.form_bytes,
-        "lengths": lengths_by_id(token_ids, np.array([*map(len, tokens)], dtype=np.int64)),
     }
+    arrays |= lengths_by_id(token_ids, np.array([*map(len, tokens)], dtype=np.int64))
     keys = [*(_BEGINS + x for x in tokens), *(_GOES_ON + x for x in after), *tokens]
     data = np.frombuffer(b"".join(keys) + bytes(16), dtype=np.uint8)
     after_ids = np.array([*after.values()], dtype=np.uint32)
