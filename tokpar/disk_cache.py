@@ -170,6 +170,12 @@ def _padded(arrays: Iterable[NDArray[Any]]) -> Iterator[bytes | memoryview]:
         yield bytes(_blocks(array.nbytes) - array.nbytes)
 
 
+def is_kept(kind: str, key: str) -> bool:
+    """True if the file of a key is there."""
+    folder = directory(kind)
+    return folder is not None and (folder / f"{key}{_SUFFIX}").is_file()
+
+
 def forget(kind: str, key: str) -> None:
     """Deletes the file of a key."""
     folder = directory(kind)

@@ -110,7 +110,7 @@ def test_a_tokenizer_with_a_compiled_call_says_nothing(tmp_path: Path) -> None:
     with tokpar.Encoder(tokenizer) as encoder:
         assert encoder.encode("Hello world").report.why_not_compiled == ""
         assert encoder.encode_batch(["Hello", "world"]).report.why_not_compiled == ""
-    assert "compiled call ready" in run("try", path, "--text", "Hello").out
+    assert "compiled call tables made in" in run("try", path, "--text", "Hello").out
 
 
 SETTINGS: list[tuple[dict[str, Any], str]] = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -71,9 +72,11 @@ class LaterCall:
         self.call: CompiledCall | None = None
         self.why_none = BEING_MADE
         """Why `call` is None; empty if there is a call."""
+        self.tables = ""
+        """Where the tables come from, in words; empty before they are there."""
         self._later: BackgroundJob | None = None
         if parts.is_known:
-            self._take(_stored_call(parts, _key(parts)) or BEING_MADE)
+            self._take(_stored_call(parts, _key(parts)) or BEING_MADE, _read_from())
         if self.call is None and (IN_BACKGROUND if in_background is None else in_background):
             self._later = BackgroundJob(partial(self._build, parts))
         elif self.call is None:
@@ -89,15 +92,31 @@ class LaterCall:
         try:
             key = _key(parts)
             call = None if parts.is_known else _stored_call(parts, key)
-            self._take(call or _new_call(parts, key))
+            if call is not None:
+                self._take(call, _read_from())
+            else:
+                start = time.perf_counter()
+                made = _new_call(parts, key)
+                self._take(made, _made_in(time.perf_counter() - start, key))
         except BaseException as error:
             self.why_none = f"its tables could not be made: {error_text(error)}"
             raise
 
-    def _take(self, found: CompiledCall | str) -> None:
-        """Take the call, or why there is none."""
+    def _take(self, found: CompiledCall | str, tables: str) -> None:
+        """Take the call, or why there is none. `tables`: where its tables come from."""
+        self.tables = "" if isinstance(found, str) else tables
         self.why_none = found if isinstance(found, str) else ""
         self.call = None if isinstance(found, str) else found
+
+
+def _read_from() -> str:
+    return f"read from {disk_cache.directory(KIND)}"
+
+
+def _made_in(seconds: float, key: str | None) -> str:
+    is_kept = key is not None and disk_cache.is_kept(KIND, key)
+    kept = f"kept in {disk_cache.directory(KIND)}" if is_kept else "not kept"
+    return f"made in {seconds:.2g} s, {kept}"
 
 
 def _new_call(parts: CallParts, key: str | None) -> CompiledCall | str:

@@ -2,23 +2,24 @@
 
 TOKENIZER is what `tokpar encode --tokenizer` takes: a file means the file, a directory or a
 repository means what transformers makes of it. Without FILE the text is Python's own documentation.
-"cold" is the first call, "seen" the second one on the same text. Of a text for which the own call
-would take more than some seconds only the first part is used. Exit code 1 if ids differ or the
-certificate does not hold.
+The tables of the compiled call are made first. Then rounds: the own call, the first call of a
+tokenizer that was loaded anew ("cold"), later calls on the same text ("seen"); the least time of
+each counts. Of a text for which the own call would take more than some seconds only the first part
+is used. Exit code 1 if ids differ or the certificate does not hold.
 """
 
 from __future__ import annotations
 
 import argparse
 import textwrap
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokpar.arrays import IdArray, byte_length, first_difference
+from tokpar.arrays import IdArray, byte_length
 from tokpar.cli import options
 from tokpar.cli.cuts import rule_counts
 from tokpar.cli.encodings import blamed_on, sources
@@ -26,6 +27,15 @@ from tokpar.cli.options import print_json
 from tokpar.cli.progress import working
 from tokpar.cli.screen import plural
 from tokpar.cli.summary import describe_compiled_call, describe_loader, engine_of
+from tokpar.cli.trial_rounds import (
+    FIRST_CHARS,
+    MOST_CHARS,
+    MOST_SECONDS,
+    ROUNDS_SECONDS,
+    fresh_tokenizer,
+    longest_part,
+    run_rounds,
+)
 from tokpar.encoding import Encoding
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.text_files import Source, has_rows
@@ -33,10 +43,6 @@ from tokpar.text_files import Source, has_rows
 if TYPE_CHECKING:
     from tokpar.certificate.findings import Finding
     from tokpar.interfaces import TokenizerAdapter
-
-FIRST_CHARS, GROWTH, MOST_CHARS = 1 << 16, 4, 1 << 25
-MOST_SECONDS = 6.0
-"""The own call gets a longer part, `GROWTH` times the last, while that should take less time."""
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -55,9 +61,11 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     arguments.tokenizer = arguments.tokenizer_name
     name, text = _text(arguments)
-    own, mine = _tokenizer(arguments), _tokenizer(arguments)
+    with working(arguments, "making tables"):
+        own = _tokenizer(arguments)
+        compiled_call = describe_compiled_call(own)
     with blamed_on(Source(name, "")):
-        trial = run_trial(name, text, own, mine, arguments)
+        trial = run_trial(name, text, own, arguments) | {"compiled_call": compiled_call}
     if arguments.json:
         print_json(trial)
     else:
@@ -81,50 +89,40 @@ def _tokenizer(arguments: argparse.Namespace) -> TokenizerAdapter:
 
 
 def run_trial(
-    name: str,
-    text: str,
-    own: TokenizerAdapter,
-    mine: TokenizerAdapter,
-    arguments: argparse.Namespace,
+    name: str, text: str, own: TokenizerAdapter, arguments: argparse.Namespace
 ) -> dict[str, Any]:
-    """Measure the own call of `own`, then tokpar with `mine`, another object of the same
-    tokenizer. `whole`, `part`: the code points of the text, and of the part that was used.
-    `loader`: what made the tokenizer of a directory or a repository, or None."""
-    from tokpar.certificate.checker import check_seams
-    from tokpar.encoder import Encoder
+    """Measure the own call of `own` beside tokpar, with other objects of the same tokenizer.
 
-    expected = MOST_SECONDS if len(text) > FIRST_CHARS else None
+    `whole`, `part`: the code points of the text, and of the part that was used. `rounds`: see
+    `run_rounds`. `loader`: what made the tokenizer of a directory or a repository, or None."""
+    from tokpar.certificate.checker import check_seams
+
+    own_call = _own_call(own)
+    expected = 2 * MOST_SECONDS if len(text) > FIRST_CHARS else None
     with working(arguments, "measuring the own call", expected):
-        part, ids, own_seconds = _measure(_own_call(own), text)
-    with (
-        working(arguments, "encoding with tokpar, and checking"),
-        Encoder(mine, workers=arguments.workers) as encoder,
-    ):
-        cold, cold_seconds = _time_call(encoder.encode, part)
-        seen, seen_seconds = _time_call(encoder.encode, part)
-        step = check_seams(cold, part, mine)
-    equal = min(first_difference(ids, each.ids) for each in (cold, seen))
-    ids_equal = equal == len(ids) == len(cold.ids) == len(seen.ids)
-    lossless, certificate_ok = cold.lossless and seen.lossless, not step.findings
+        part = longest_part(own_call, text)
+    with working(arguments, "encoding with tokpar, and checking", expected and ROUNDS_SECONDS):
+        fresh = partial(fresh_tokenizer, arguments)
+        rounds = run_rounds(own_call, part, fresh, arguments.workers)
+        step = check_seams(rounds.encoding, part, rounds.tokenizer)
+    certificate_ok = not step.findings
     return {
         "tokenizer": Path(arguments.tokenizer).name,
         "engine": engine_of(own),
         "loader": describe_loader(own),
-        "compiled_call": describe_compiled_call(mine),
         "text": name,
         "whole": len(text),
         "part": len(part),
         "megabytes": byte_length(part) / 1e6,
-        "own_seconds": own_seconds,
-        "cold_seconds": cold_seconds,
-        "seen_seconds": seen_seconds,
-        "own_ids": len(ids),
-        "equal_ids": equal,
-        "ids_equal": ids_equal,
-        "lossless": lossless,
+        **{f"{call}_seconds": spent for call, spent in rounds.seconds.items()},
+        "rounds": rounds.count,
+        "own_ids": len(rounds.ids),
+        "equal_ids": rounds.equal_ids,
+        "ids_equal": rounds.ids_equal,
+        "lossless": rounds.lossless,
         "certificate_ok": certificate_ok,
-        "certified": _describe_certificate(cold, part, step.findings),
-        "ok": ids_equal and lossless and certificate_ok,
+        "certified": _describe_certificate(rounds.encoding, part, step.findings),
+        "ok": rounds.ids_equal and rounds.lossless and certificate_ok,
     }
 
 
@@ -141,9 +139,11 @@ def describe_trial(trial: Mapping[str, Any]) -> Iterator[str]:
         yield from _lines("loaded by", trial["loader"])
     yield from _lines("compiled call", trial["compiled_call"])
     yield from _lines("text", f"{trial['text']}: {size}")
-    yield from _lines("own call", rate["own"])
-    for call, which in (("cold", "first"), ("seen", "second")):
-        faster = f"{rate[call]}  {times[call]} times the own call, {which} call"
+    yield from _lines(
+        "own call", f"{rate['own']}  the least time of {trial['rounds']} calls, as below"
+    )
+    for call, which in (("cold", "first calls"), ("seen", "later calls")):
+        faster = f"{rate[call]}  {times[call]} times the own call, {which}"
         yield from _lines(f"tokpar, {call}", faster)
     if trial["ids_equal"]:
         yield from _lines("ids equal", f"{trial['equal_ids']:,} of {trial['own_ids']:,}")
@@ -157,7 +157,7 @@ def describe_trial(trial: Mapping[str, Any]) -> Iterator[str]:
 def _lines(title: str, content: str) -> list[str]:
     """Two columns, title and content. Content that is too long continues in the next line, and is
     cut after three lines."""
-    parts = textwrap.wrap(content, 66, max_lines=3, placeholder=" ...")
+    parts = textwrap.wrap(content, 66, max_lines=3, placeholder=" ...", break_on_hyphens=False)
     return [f"{each:13} {part}" for each, part in zip([title, "", ""], parts, strict=False)]
 
 
@@ -193,27 +193,6 @@ def _own_call(tokenizer: TokenizerAdapter) -> Callable[[str], IdArray]:
 
     serial = Encoder(tokenizer, strategy="serial")
     return lambda text: serial.encode(text).ids
-
-
-def _measure(call: Callable[[str], IdArray], text: str) -> tuple[str, IdArray, float]:
-    """The longest part tried of the text that `call` encodes in a few seconds, its ids, and the
-    seconds it took."""
-    size = min(len(text), FIRST_CHARS)
-    while True:
-        part = text[:size]
-        ids, seconds = _time_call(call, part)
-        if size == len(text) or size >= MOST_CHARS or GROWTH * seconds > MOST_SECONDS:
-            break
-        size = min(len(text), GROWTH * size)
-    if seconds < 1:  # a short call is run twice, and the faster time counts
-        seconds = min(seconds, _time_call(call, part)[1])
-    return part, ids, seconds
-
-
-def _time_call(call: Callable[[str], Any], text: str) -> tuple[Any, float]:
-    start = time.perf_counter()
-    result = call(text)
-    return result, time.perf_counter() - start
 
 
 def _describe_certificate(encoding: Encoding, part: str, findings: Sequence[Finding]) -> str:
