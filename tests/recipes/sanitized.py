@@ -23,7 +23,15 @@ FLAGS = "-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined"
 COMPILE = "import pathlib, hatch_build; print(*hatch_build.compiled(*[pathlib.Path.cwd()] * 2))"
 # the allocator of the sanitizer does not survive a fork while another thread allocates
 FORKS = "tests/cache/test_segments.py::test_a_child_has_the_ids_while_a_thread_of_its_parent_learns"
-FILES = ("segments", "call_drawn", "call_characters", "call_wordpiece", "merges_gate", "reader")
+FILES = (
+    "segments",
+    "call_drawn",
+    "call_checks",
+    "call_characters",
+    "call_wordpiece",
+    "merges_gate",
+    "reader",
+)
 TESTS = (*(f"tests/cache/test_{name}.py" for name in FILES), "--deselect", FORKS)
 RUN = ("-q", "-n", "0", "-p", "no:cacheprovider")
 

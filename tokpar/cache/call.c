@@ -22,6 +22,7 @@
 #include "call_wordpiece.h"
 #include "call_section.h"
 #include "call_places.h"
+#include "call_checks.h"
 #include "call_model.h"
 
 enum { SPARE = 16, RELEASE_FROM = 1 << 14, MOST_HELD = 32, MOST_TEXT = 1 << 30 };
@@ -32,7 +33,7 @@ typedef struct {
     PyObject_HEAD
     Tables tables;
     Py_buffer held[MOST_HELD];
-    int held_count;
+    int held_count, is_seedable;
     u32 before[OTHER_IDS / 4], after[OTHER_IDS / 4];
     i64 before_count, after_count;
     void *spare[SPARE];
@@ -70,7 +71,7 @@ static void free_scratch(Scratch *s)
 
 static void put_scratch(Call *self, Scratch *s)
 {
-    if (s->text_room > KEPT_ROOM)
+    if (s && s->text_room > KEPT_ROOM)
         free_buffers(s);
     /* to the place that it had: the parts of a text find what was learned of them by the same thread */
     for (int k = 0; k < SPARE && s; k++) {
@@ -154,7 +155,7 @@ static PyObject *encode(Call *self, const char *utf8, i64 n, int is_plain)
         Py_RETURN_NONE;
     Scratch *s = take_scratch(self);
     if (!s || !take_text(s, utf8, n, 0)) {
-        free_scratch(s);
+        put_scratch(self, s);
         return PyErr_NoMemory();
     }
     s->sample_count = 0;
@@ -237,7 +238,7 @@ static PyObject *call_encode_places(Call *self, PyObject *text)
         Py_RETURN_NONE;
     Scratch *s = take_scratch(self);
     if (!s || !take_text(s, utf8, n, 0)) {
-        free_scratch(s);
+        put_scratch(self, s);
         return PyErr_NoMemory();
     }
     s->sample_count = 0, s->unit_count = 0, s->is_placing = 1;
@@ -334,8 +335,8 @@ static PyObject *call_encode_utf8(Call *self, PyObject *args)
     const i64 *edge = edges.buf;
     i64 n = edges.len / 8 - 1;
     Row *rows = n < 0 ? NULL : malloc(sizeof(Row) * (size_t)(n + 1));
-    int is_inside = rows != NULL;
-    for (i64 k = 0; is_inside && k < n; k++) {
+    int is_inside = n >= 0;
+    for (i64 k = 0; rows && is_inside && k < n; k++) {
         is_inside = edge[k] >= 0 && edge[k] <= edge[k + 1] && edge[k + 1] <= data.len;
         rows[k].utf8 = (const char *)data.buf + edge[k];
         rows[k].size = edge[k + 1] - edge[k];
@@ -353,9 +354,11 @@ static PyObject *call_encode_utf8(Call *self, PyObject *args)
 /* Returns the buffer `name` of a dict as an array of items; NULL with an error. */
 static const void *take_array(Call *self, PyObject *arrays, const char *name, size_t item, i64 least, i64 *count)
 {
-    PyObject *array = PyDict_GetItemString(arrays, name);
+    PyObject *key = PyUnicode_FromString(name), *array = key ? PyDict_GetItemWithError(arrays, key) : NULL;
+    Py_XDECREF(key);
     if (!array || self->held_count == MOST_HELD) {
-        PyErr_Format(PyExc_ValueError, "the array %s is missing", name);
+        if (!PyErr_Occurred())
+            PyErr_Format(PyExc_ValueError, "the array %s is missing", name);
         return NULL;
     }
     Py_buffer *buffer = self->held + self->held_count;
@@ -368,75 +371,76 @@ static const void *take_array(Call *self, PyObject *arrays, const char *name, si
                      (long long)least);
         return NULL;
     }
+    if ((uintptr_t)buffer->buf % (item < 8 ? item : 8)) {
+        PyErr_Format(PyExc_ValueError, "the array %s is not aligned", name);
+        return NULL;
+    }
     if (count)
         *count = found;
     return buffer->buf;
 }
 
-static int is_power(i64 n) { return n > 0 && !(n & (n - 1)); }
-
-static int take_merges(Call *self, PyObject *arrays)
+static int take_merges(Call *self, PyObject *arrays, Sizes *size)
 {
     Merges *m = &self->tables.merges;
-    i64 slots;
-    if (!(m->pairs = take_array(self, arrays, "pairs", 8, 2, &slots)) ||
+    if (!(m->pairs = take_array(self, arrays, "pairs", 8, 2, &size->pairs)) ||
         !(m->may_be = take_array(self, arrays, "may_be", 8, 1 << 16, NULL)) ||
-        !(m->made = take_array(self, arrays, "made", 4, 0, NULL)) ||
+        !(m->made = take_array(self, arrays, "made", 4, 0, &size->made)) ||
         !(self->tables.byte_ids = take_array(self, arrays, "byte_ids", 4, 256, NULL)))
         return 0;
-    m->mask = (u64)slots - 1;
-    for (m->shift = 64; slots > 1; slots >>= 1)
+    m->mask = (u64)size->pairs - 1;
+    m->shift = 64;
+    for (i64 slots = size->pairs; slots > 1; slots >>= 1)
         m->shift--;
     return 1;
 }
 
 /* The tree of canonical tokens: empty while the words are made. */
-static int take_longest(Call *self, PyObject *arrays)
+static int take_longest(Call *self, PyObject *arrays, Sizes *size)
 {
     Longest *l = &self->tables.longest;
-    i64 slots, root, bits;
-    if (!(l->edges = (u64 *)take_array(self, arrays, "edges", 16, 0, &slots)) ||
+    i64 root, bits;
+    if (!(l->edges = (u64 *)take_array(self, arrays, "edges", 16, 0, &size->edges)) ||
         !(l->root = (u64 *)take_array(self, arrays, "root", 8, 0, &root)) ||
         !(l->joins = (u64 *)take_array(self, arrays, "rule_joins", 8, 0, &bits)) ||
-        !(l->tokens = (Token *)take_array(self, arrays, "tokens", sizeof(Token), 0, NULL)))
+        !(l->tokens = (Token *)take_array(self, arrays, "tokens", sizeof(Token), 0, &size->tokens)))
         return 0;
-    l->mask = (u64)slots - 1;
-    self->tables.has_longest = slots > 0;
-    return !slots || (is_power(slots) && root == SYMBOLS && bits == JOINS / 64);
+    l->mask = (u64)size->edges - 1;
+    self->tables.has_longest = size->edges > 0;
+    return !size->edges || (root == SYMBOLS && bits == JOINS / 64);
 }
 
 static int take_words(Call *self, PyObject *arrays)
 {
     Words *w = &self->tables.words;
     i64 items;
-    if (!(w->slot = (Word *)take_array(self, arrays, "words", sizeof(Word), 2, &items)) ||
-        !(w->keys = (u8 *)take_array(self, arrays, "keys", 1, 0, &w->keys_room)) ||
-        !(w->more = (u32 *)take_array(self, arrays, "more", 4, 0, &w->more_room)))
+    if (!(w->slot = (Word *)take_array(self, arrays, "words", sizeof(Word), 2, &items)))
         return 0;
+    self->is_seedable = !self->held[self->held_count - 1].readonly;
     w->mask = (u64)items - 1;
+    if (!(w->keys = (u8 *)take_array(self, arrays, "keys", 1, 0, &w->keys_room)))
+        return 0;
+    self->is_seedable &= !self->held[self->held_count - 1].readonly;
+    if (!(w->more = (u32 *)take_array(self, arrays, "more", 4, 0, &w->more_room)))
+        return 0;
+    self->is_seedable &= !self->held[self->held_count - 1].readonly;
     return is_power(items);
 }
 
-static int take_machine(Call *self, PyObject *arrays, const i64 *settings)
+static int take_machine(Call *self, PyObject *arrays, const i64 *settings, Sizes *size)
 {
     Tables *t = &self->tables;
     Machine *m = &t->machine;
-    i64 items, stages;
-    if (!(m->moves = take_array(self, arrays, "moves", 4, 256, &items)) ||
-        !(m->begins = take_array(self, arrays, "begins", 4, 1, &stages)) ||
+    if (!(m->moves = take_array(self, arrays, "moves", 4, 256, &size->moves)) ||
+        !(m->begins = take_array(self, arrays, "begins", 4, 1, &size->begins)) ||
         !(m->symbol_of = take_array(self, arrays, "symbol_of", 1, 0x110000, NULL)) ||
         !(t->quick_of = take_array(self, arrays, "quick_of", 1, 0x110000, NULL)))
         return 0;
-    m->stages = (int)stages;
+    m->stages = (int)size->begins;
     m->symbols = (u32)settings[1];
     t->of_all = *m;
-    if (!(t->of_all.symbol_of = take_array(self, arrays, "symbol_of_all", 1, 0x110000, NULL)))
-        return 0;
-    if (!(t->of_bytes = malloc(4 << 16)))
-        return 0;
-    for (u32 k = 0; k < 1 << 16; k++)
-        t->of_bytes[k] = rank_of(&t->merges, t->byte_ids[k >> 8], t->byte_ids[k & 255]);
-    return stages <= MOST_STAGES && take_longest(self, arrays) && m->symbols < END - 128 && find_sure(m, items / 256, &t->sure, settings[12]);
+    t->of_all.symbol_of = take_array(self, arrays, "symbol_of_all", 1, 0x110000, NULL);
+    return t->of_all.symbol_of && take_longest(self, arrays, size);
 }
 
 static int take_characters(Call *self, PyObject *arrays, const i64 *settings)
@@ -453,7 +457,7 @@ static int take_characters(Call *self, PyObject *arrays, const i64 *settings)
            (c->joins = take_array(self, arrays, "joins", 8, 1 << 17, NULL));
 }
 
-static int take_wordpiece(Call *self, PyObject *arrays, const i64 *settings)
+static int take_wordpiece(Call *self, PyObject *arrays, const i64 *settings, Sizes *size)
 {
     WordPiece *w = &self->tables.wordpiece;
     w->unknown = (u32)settings[1];
@@ -464,28 +468,17 @@ static int take_wordpiece(Call *self, PyObject *arrays, const i64 *settings)
     w->forms = take_array(self, arrays, "forms", 4, 0x110000, NULL);
     for (int c = 0; w->forms && c < 128; c++)
         w->ascii_kind[c] = w->forms[c] & 7;
-    return w->forms && (w->form_bytes = take_array(self, arrays, "form_bytes", 1, 0, NULL));
+    return w->forms && (w->form_bytes = take_array(self, arrays, "form_bytes", 1, 0, &size->form_bytes));
 }
 
-/* The added tokens: their bytes side by side (and 4 more), where each ends, flags, ids, and whether it
-   is searched in the normalized text. */
-static int take_added(Call *self, PyObject *arrays)
+static int take_added(Call *self, PyObject *arrays, Added *a)
 {
     Tables *t = &self->tables;
-    i64 bytes, count;
-    const u8 *data = take_array(self, arrays, "added_bytes", 1, 8, &bytes), *is_normalized;
-    const i64 *ends;
-    if (!data || !(ends = take_array(self, arrays, "added_ends", 8, 0, &count)) ||
-        !(t->flags = take_array(self, arrays, "added_flags", 1, count, NULL)) ||
-        !(t->added_ids = take_array(self, arrays, "added_ids", 4, count, NULL)) ||
-        !(is_normalized = take_array(self, arrays, "added_normalized", 1, count, NULL)))
-        return 0;
-    if (!make_tree(&t->raw, bytes) || !make_tree(&t->normalized, bytes))
-        return 0;
-    for (i64 k = 0, start = 0; k < count; start = ends[k++])
-        if (ends[k] > start && ends[k] + 8 <= bytes)
-            add_token(is_normalized[k] ? &t->normalized : &t->raw, data + start, ends[k] - start, (u32)k);
-    return 1;
+    return (a->data = take_array(self, arrays, "added_bytes", 1, 8, &a->bytes)) &&
+           (a->ends = take_array(self, arrays, "added_ends", 8, 0, &a->count)) &&
+           (t->flags = take_array(self, arrays, "added_flags", 1, a->count, NULL)) &&
+           (t->added_ids = take_array(self, arrays, "added_ids", 4, a->count, NULL)) &&
+           (a->is_normalized = take_array(self, arrays, "added_normalized", 1, a->count, NULL));
 }
 
 static int take_others(Call *self, PyObject *arrays)
@@ -500,6 +493,39 @@ static int take_others(Call *self, PyObject *arrays)
     return 1;
 }
 
+static int take_tables(Call *self, PyObject *arrays, const i64 *settings, Sizes *size, Added *added)
+{
+    Tables *t = &self->tables;
+    t->is_characters = settings[0] == 1;
+    t->is_wordpiece = settings[0] == 2;
+    t->most_learned = t->most_runs = settings[7];
+    t->secret = (u64)settings[8];
+    t->sample_mask = (u64)settings[9];
+    t->longest_word = settings[10], t->longest_from = settings[11];
+    return (t->is_wordpiece || take_merges(self, arrays, size)) && take_words(self, arrays) &&
+           take_added(self, arrays, added) && take_others(self, arrays) &&
+           (t->lengths = take_array(self, arrays, "lengths", 2, 0, &t->lengths_count)) &&
+           (t->length_ids = take_array(self, arrays, "length_ids", 4, 0, &t->length_ids_count)) &&
+           t->length_ids_count <= t->lengths_count &&
+           (t->is_characters  ? take_characters(self, arrays, settings)
+            : t->is_wordpiece ? take_wordpiece(self, arrays, settings, size)
+                              : take_machine(self, arrays, settings, size));
+}
+
+/* Makes what a call computes from arrays that fit together. Returns 0 without memory. */
+static int derive_tables(Tables *t, const Added *added, const Sizes *size, int uses_avx2)
+{
+    if (!plant_added(&t->raw, &t->normalized, added))
+        return 0;
+    if (t->is_characters || t->is_wordpiece)
+        return 1;
+    if (!(t->of_bytes = malloc(4 << 16)))
+        return 0;
+    for (u32 k = 0; k < 1 << 16; k++)
+        t->of_bytes[k] = rank_of(&t->merges, t->byte_ids[k >> 8], t->byte_ids[k & 255]);
+    return find_sure(&t->machine, size->moves / 256, &t->sure, uses_avx2);
+}
+
 static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *names)
 {
     PyObject *arrays;
@@ -511,26 +537,22 @@ static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *names)
     if (!self)
         return NULL;
     Tables *t = &self->tables;
+    Sizes size = {0};
+    Added added = {0};
     const i64 *settings = take_array(self, arrays, "settings", 8, 13, NULL);
-    int is_done = settings && (settings[0] == 2 || take_merges(self, arrays)) && take_words(self, arrays) && take_added(self, arrays) &&
-                  take_others(self, arrays);
-    is_done = is_done && (t->lengths = take_array(self, arrays, "lengths", 2, 0, &t->lengths_count)) &&
-              (t->length_ids = take_array(self, arrays, "length_ids", 4, 0, &t->length_ids_count)) &&
-              t->length_ids_count <= t->lengths_count;
-    if (is_done) {
-        t->is_characters = settings[0] == 1;
-        t->is_wordpiece = settings[0] == 2;
-        t->most_learned = t->most_runs = settings[7];
-        t->secret = (u64)settings[8];
-        t->sample_mask = (u64)settings[9];
-        t->longest_word = settings[10], t->longest_from = settings[11];
-        is_done = t->is_characters  ? take_characters(self, arrays, settings)
-                  : t->is_wordpiece ? take_wordpiece(self, arrays, settings)
-                                    : take_machine(self, arrays, settings);
+    int done = settings && settings[0] >= 0 && settings[0] <= 2 && take_tables(self, arrays, settings, &size, &added);
+    if (done) {
+        Py_BEGIN_ALLOW_THREADS
+        done = check_added(&added) ? check_tables(t, &size) : 0;
+        if (done == 1 && !derive_tables(t, &added, &size, settings[12] != 0))
+            done = NO_MEMORY;
+        Py_END_ALLOW_THREADS
     }
-    if (is_done)
+    if (done == 1)
         return (PyObject *)self;
-    if (!PyErr_Occurred())
+    if (done == NO_MEMORY)
+        PyErr_NoMemory();
+    else if (!PyErr_Occurred())
         PyErr_SetString(PyExc_ValueError, "the arrays do not fit together");
     Py_DECREF(self);
     return NULL;
@@ -551,7 +573,8 @@ static void call_free(Call *self)
     Py_DECREF(type);
 }
 
-/* Returns the code points of p[0 : n], or -1 if this is no UTF-8. */
+/* Returns the code points of p[0 : n], or -1 if this is no UTF-8. What is longer than need be, or is a surrogate, counts
+   as UTF-8: it only has to be a place in the tables of code points. */
 static i64 characters_in(const u8 *p, i64 n)
 {
     i64 count = 0;
@@ -562,12 +585,17 @@ static i64 characters_in(const u8 *p, i64 n)
         for (int k = 1; k < size; k++)
             if ((p[i + k] & 0xC0) != 0x80)
                 return -1;
+        if (code_point(p + i, &size) >= 0x110000)
+            return -1;
         i += size;
     }
     return count;
 }
 
-/* Puts one token into the table of words: its own id if it stays whole, else what the merges make. */
+enum { IS_FULL = 0 };
+
+/* Puts one token into the table of words: its own id if it stays whole, else what the merges make. Returns 1,
+   IS_FULL or NO_MEMORY. */
 static int seed_word(Tables *t, Scratch *s, const u8 *p, i64 n, u32 id, int is_whole)
 {
     int is_token = t->is_wordpiece && n > 1 && n <= 512 && p[0] >= BEGINS; /* without it ids would be wrong */
@@ -580,9 +608,40 @@ static int seed_word(Tables *t, Scratch *s, const u8 *p, i64 n, u32 id, int is_w
     i64 count = is_whole ? 1 : merge_word(t, s, p, n, s->out);
     int is_alone = t->is_characters || t->is_wordpiece;
     s->steps = 1 << 20;
-    if (!is_alone && count > 0)
+    if (count <= 0)
+        return count == NO_MEMORY ? NO_MEMORY : count == 0;
+    if (!is_alone)
         is_alone = pretoken_ends(&t->machine, 0, p, 0, n, s->ends, 0, &s->steps) == 1;
-    return count == 0 || (count > 0 && (find_word(&t->words, key, p, n) || put_word(&t->words, key, p, n, s->out, count, is_alone)));
+    return find_word(&t->words, key, p, n) || put_word(&t->words, key, p, n, s->out, count, is_alone);
+}
+
+/* Fills the table of words, and plants the tree of a BPE over bytes. Returns 1, IS_FULL or NO_MEMORY. */
+static int seed_words(Tables *t, Planting *plant, const u8 *data, const i64 *stop, const u32 *ids,
+                      const u8 *is_whole, i64 total)
+{
+    Scratch *s = calloc(1, sizeof(Scratch));
+    int done = s && has_room((void **)&s->out, &s->out_room, 1024, 4) &&
+                       has_room((void **)&s->ends, &s->ends_room, 1024, 4)
+                   ? 1
+                   : NO_MEMORY;
+    for (i64 k = 0, start = 0; done == 1 && k < total; start = stop[k++])
+        done = seed_word(t, s, data + start, stop[k] - start, ids[k], is_whole[k]);
+    i64 top = t->length_ids_count ? MOST_IDS + 1 : t->lengths_count;
+    if (done == 1 && !t->is_characters && !t->is_wordpiece &&
+        !plant_tokens(plant, &t->merges, t->byte_ids, data, stop, ids, total, top))
+        done = NO_MEMORY;
+    free_scratch(s);
+    return done;
+}
+
+/* (bytes of `keys`, items of `more` that are used, edges, root, rule_joins, tokens) */
+static PyObject *seeded(const Tables *t, const Longest *l)
+{
+    return Py_BuildValue("(LLNNNN)", (long long)t->words.keys_used, (long long)t->words.more_used,
+                         bytes_of(l->edges, l->edges ? 16 * (i64)(l->mask + 1) : 0),
+                         bytes_of(l->root, l->edges ? 8 * SYMBOLS : 0),
+                         bytes_of(l->joins, l->edges ? JOINS / 8 : 0),
+                         bytes_of(l->tokens, l->edges ? (i64)sizeof(Token) * t->lengths_count : 0));
 }
 
 /* seed(data, ends, ids, is_whole) fills the table of words, which must be writable, once. `data`: the
@@ -593,34 +652,23 @@ static PyObject *call_seed(Call *self, PyObject *args)
     Py_buffer data, ends, ids, is_whole;
     if (!PyArg_ParseTuple(args, "y*y*y*y*", &data, &ends, &ids, &is_whole))
         return NULL;
-    Scratch *s = calloc(1, sizeof(Scratch));
-    Tables *t = &self->tables;
-    Planting plant = {0};
-    Longest *l = &plant.tree;
-    int is_done = s && has_room((void **)&s->out, &s->out_room, 1024, 4) &&
-                  has_room((void **)&s->ends, &s->ends_room, 1024, 4);
     const i64 *stop = ends.buf;
     i64 total = ends.len / 8;
-    PyThreadState *state = PyEval_SaveThread();
-    for (i64 k = 0, start = 0; is_done && k < total; start = stop[k++])
-        is_done = seed_word(t, s, (const u8 *)data.buf + start, stop[k] - start, ((const u32 *)ids.buf)[k],
-                            ((const u8 *)is_whole.buf)[k]);
-    if (is_done && !t->is_characters && !t->is_wordpiece)
-        is_done = plant_tokens(&plant, &t->merges, t->byte_ids, data.buf, stop, ids.buf, total,
-                               t->length_ids_count ? MOST_IDS + 1 : t->lengths_count);
-    PyEval_RestoreThread(state);
-    free_scratch(s);
+    int fits = self->is_seedable && ids.len / 4 >= total && is_whole.len >= total &&
+               are_places(stop, total, data.len - 16), done = IS_FULL;
+    Planting plant = {0};
+    if (fits) {
+        Py_BEGIN_ALLOW_THREADS
+        done = seed_words(&self->tables, &plant, data.buf, stop, ids.buf, is_whole.buf, total);
+        Py_END_ALLOW_THREADS
+    }
     PyBuffer_Release(&data), PyBuffer_Release(&ends), PyBuffer_Release(&ids), PyBuffer_Release(&is_whole);
-    PyObject *found = NULL;
-    if (is_done)
-        found = Py_BuildValue("(LLNNNN)", (long long)t->words.keys_used, (long long)t->words.more_used,
-                              bytes_of(l->edges, l->edges ? 16 * (i64)(l->mask + 1) : 0),
-                              bytes_of(l->root, l->edges ? 8 * SYMBOLS : 0),
-                              bytes_of(l->joins, l->edges ? JOINS / 8 : 0),
-                              bytes_of(l->tokens, l->edges ? (i64)sizeof(Token) * t->lengths_count : 0));
-    else
-        PyErr_SetString(PyExc_ValueError, "the table of words is too small");
+    PyObject *found = done == 1 ? seeded(&self->tables, &plant.tree) : NULL;
     free_planting(&plant);
+    if (done == NO_MEMORY)
+        return PyErr_NoMemory();
+    if (done == IS_FULL)
+        PyErr_SetString(PyExc_ValueError, fits ? "the table of words is too small" : "the tokens do not fit together");
     return found;
 }
 

@@ -165,6 +165,8 @@ static i64 longest_ids(const Longest *l, const Merges *m, u64 *known, const u8 *
     u32 token = id_of(node);
     i64 end = size_of(node);
     for (;;) {
+        if (end > n)
+            return -1; /* a damaged tree: the merges encode the word */
         if (!(dead[end >> 6] >> (end & 63) & 1) &&
             (!count || !may_join(l, p, at, n) || may_follow(l, m, known, id[count - 1], token))) {
             id[count++] = token;
@@ -292,7 +294,7 @@ static int plant_tokens(Planting *plant, const Merges *m, const u32 *byte_ids, c
     u64 slots = 16, room = 16;
     int has_room = total < NODE && top <= MOST_IDS && top <= 8 * count + FEW_IDS;
     for (i64 k = 0, start = 0; k < count; start = ends[k++])
-        has_room &= ends[k] - start <= LONGEST_TOKEN;
+        has_room &= ends[k] - start <= LONGEST_TOKEN && ids[k] < top;
     if (!has_room)
         return 1; /* no tree, because all rules count, or ids lie far apart: the merges encode all words */
     while ((i64)slots < 2 * total)
