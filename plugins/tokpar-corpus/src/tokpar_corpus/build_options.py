@@ -26,9 +26,11 @@ class Memory:
     """Divides the memory budget. All values are bytes of stored text.
 
     `longest`: a longer document is an error. `block`: about how much is read and encoded at a time.
-    `in_flight`: how much is read ahead at most; a longer document is read ahead alone."""
+    `in_flight`: how much is read ahead at most; a longer document is read ahead alone.
+    `block_bytes`: the size of `block`, if it is not a part of the budget."""
 
     budget: int
+    block_bytes: int | None = None
 
     @property
     def longest(self) -> int:
@@ -36,7 +38,7 @@ class Memory:
 
     @property
     def block(self) -> int:
-        return self.budget // (4 * TIMES_LONGEST)
+        return self.block_bytes or self.budget // (4 * TIMES_LONGEST)
 
     @property
     def in_flight(self) -> int:

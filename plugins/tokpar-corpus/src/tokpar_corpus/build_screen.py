@@ -13,6 +13,7 @@ from typing import IO, Any
 
 from tokpar.cli.screen import plural
 from tokpar_corpus.build_progress import STAGES, Progress
+from tokpar_corpus.estimate import estimate
 from tokpar_corpus.input_names import describe_kinds, describe_left_out
 from tokpar_corpus.job import BuildJob
 from tokpar_corpus.manifest import Manifest, Options
@@ -138,8 +139,6 @@ def stage_table(progress: Progress) -> str:
 def print_dry_run(job: BuildJob) -> bool:
     """Print what a build would write and how large it would be, estimated from a sample. Returns
     False if the inputs have no document."""
-    from tokpar_corpus.estimate import estimate
-
     found = estimate(job)
     options = job.options
     print(f"inputs: {describe_inputs(job)}")
@@ -149,13 +148,26 @@ def print_dry_run(job: BuildJob) -> bool:
         f"sample: {plural(found.documents, 'document')}, {found.tokens:,} tokens of "
         f"{found.text_bytes:,} bytes of text, read from {found.stored_bytes:,} bytes"
     )
+    if found.is_beginning:
+        print("compressed files were read at their beginnings")
     for kind, count in sorted(found.skip_counts.items()):
         print(f"skipped in the sample: {count:,} ({kind})")
-    print(
-        f"expected: {found.all_documents:,} documents, {found.all_tokens:,} tokens, "
-        f"{found.all_bytes / _MEGABYTE:,.1f} MB in {job.folder}"
-    )
+    documents = f"{found.all_documents:,} documents{describe_error(found.document_error)}"
+    tokens = f"{found.all_tokens:,} tokens{describe_error(found.token_error)}"
+    print(f"expected: {documents}, {tokens}, {found.all_bytes / _MEGABYTE:,.1f} MB in {job.folder}")
+    if found.all_seconds:
+        size = sum(each.bytes for each in job.inputs)
+        hourly = size / found.all_seconds * 3600 / 1e9
+        print(
+            f"time: {found.all_seconds:,.1f} s on this machine without writing, "
+            f"{hourly:,.1f} GB of input as stored an hour"
+        )
     return found.documents > 0 or found.stored_bytes < sum(each.bytes for each in job.inputs)
+
+
+def describe_error(error: float) -> str:
+    """How far an expected count may be off. `error`: see `Estimate`."""
+    return f" (give or take {max(error, 0.001):.1%})" if error else ""
 
 
 def describe_inserted(options: Options) -> str:

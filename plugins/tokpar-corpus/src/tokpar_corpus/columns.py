@@ -4,6 +4,7 @@ or their UTF-8 bytes; "data.text" is a column of this name, or else a field of a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -31,42 +32,78 @@ def column_blocks(
     memory: Memory,
     first: int,
 ) -> Iterator[Block]:
-    """Yields the documents from row `first` on, in blocks of about `memory.block` bytes.
+    """Yields the documents from row `first` on, in blocks of about `memory.block` bytes. Their
+    `stored_bytes` add up to the size of the file.
 
     `field`: the column of the texts. `name`: the column of the document ids, or None. `text_of`:
     turns a value of the column into a text, or None. Raises FileFormatError for a damaged file or a
     missing column, OptionError for a document longer than `memory.longest`."""
+    last: Block | None = None
+    seen = 0
+    for block in _counted_blocks(input_, number, field, name, text_of, memory, first):
+        if last is not None:
+            yield last
+        last, seen = block, seen + block.stored_bytes
+    if last is not None:  # the end of the file holds no rows
+        yield replace(last, stored_bytes=last.stored_bytes + input_.bytes - seen)
+
+
+def _counted_blocks(
+    input_: Input,
+    number: int,
+    field: str,
+    name: str | None,
+    text_of: TextOf | None,
+    memory: Memory,
+    first: int,
+) -> Iterator[Block]:
+    """Yields the blocks with the stored bytes up to their last rows."""
     pa = pyarrow_module("pyarrow", input_.name)
     with input_.open() as file:
         try:
-            row = 0
-            for batch in _batches(input_, file, [field] if name is None else [field, name], memory):
-                if row + batch.num_rows > first:
+            row = seen = 0
+            fields = [field] if name is None else [field, name]
+            for batch, place in _batches(input_, file, fields, memory):
+                end = row + batch.num_rows
+                if end > first:
                     skipped = max(0, first - row)
                     batch, row = batch.slice(skipped), row + skipped
-                    yield from _blocks(batch, row, input_, number, field, name, text_of, memory)
-                row += batch.num_rows
+                    for block in _blocks(batch, row, input_, number, field, name, text_of, memory):
+                        read = seen + (place - seen) * (block.end - row) // max(1, end - row)
+                        yield replace(block, stored_bytes=read - seen)
+                        seen, row = read, block.end
+                row, seen = end, place
         except pa.ArrowException as error:
             raise FileFormatError(f"{input_.name}: {error}") from None
 
 
-def _batches(input_: Input, file: BinaryIO, fields: list[str], memory: Memory) -> Iterator[Any]:
-    """Yields the record batches of a file, with at least these columns."""
+def _batches(
+    input_: Input, file: BinaryIO, fields: list[str], memory: Memory
+) -> Iterator[tuple[Any, int]]:
+    """Yields the record batches of a file, with at least these columns, and the number of stored
+    bytes up to the end of each: for parquet, as if all rows had as many."""
     if input_.kind == "parquet":
         parquet = pyarrow_module("pyarrow.parquet", input_.name).ParquetFile(file)
         _check_fields(input_, parquet.schema_arrow, fields)
         meta = parquet.metadata
         each = sum(meta.row_group(k).total_byte_size for k in range(meta.num_row_groups))
         rows = memory.block * max(1, meta.num_rows) // max(1, each)
-        yield from parquet.iter_batches(
+        done = 0
+        for batch in parquet.iter_batches(
             max(1, min(ROWS, rows)), columns=list(dict.fromkeys(fields))
-        )
+        ):
+            done += batch.num_rows
+            yield batch, input_.bytes * done // meta.num_rows
         return
     reader, batches = _open_ipc(input_, file)
     _check_fields(input_, reader.schema, fields)
+    place = 0
     for batch in batches:
+        size = file.tell() - place
         for start in range(0, batch.num_rows, ROWS):
-            yield batch.slice(start, ROWS)
+            end = min(start + ROWS, batch.num_rows)
+            yield batch.slice(start, ROWS), place + size * end // batch.num_rows
+        place += size
 
 
 def _open_ipc(input_: Input, file: BinaryIO) -> tuple[Any, Iterator[Any]]:

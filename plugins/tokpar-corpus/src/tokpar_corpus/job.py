@@ -4,7 +4,7 @@ parts."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -90,12 +90,16 @@ class BuildJob:
     def inputs(self) -> tuple[Input, ...]:
         return self.head.inputs
 
-    def reader(self, part: Part, begin: Position, progress: Progress) -> PartReader:
-        """Returns the reader of the documents of a part from `begin` on."""
+    def reader(
+        self, part: Part, begin: Position, progress: Progress, block_bytes: int | None = None
+    ) -> PartReader:
+        """Returns the reader of the documents of a part from `begin` on. `block_bytes`: the size of
+        its blocks, if the memory budget does not say it."""
         own = self.options
+        memory = replace(self.memory, block_bytes=block_bytes)
         return PartReader(
             *(self.inputs, part, begin, own.field, own.document_id),
-            *(self.text_of, self.memory, progress),
+            *(self.text_of, memory, progress),
         )
 
     def encoder(self) -> DocumentEncoder:
