@@ -14,12 +14,15 @@ import numpy as np
 import pytest
 from corpora import write_rows
 from tokpar_corpus import VerifyReport, audit, build, manifest_of, stats, verify
+from tokpar_corpus.document_encoder import LONG as LONG_DOCUMENT
 from tokpar_corpus.manifest import MANIFEST_NAME, Manifest
 from tokpar_corpus.shards import open_shard
 from tokpar_corpus.tokenizer_source import load_for_corpus
+from tokpar_corpus.verifying import bytes_to_verify
 from written_shards import TEXTS, VOCAB, kind, names_of
 
 from tests.support.profiles import cases
+from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 
 PARTS = ("deepseek_part", "llama_style", "metaspace_unigram", "bert_part")
 DEEPSEEK = str(VOCAB / "deepseek_part.json")
@@ -63,6 +66,36 @@ def test_seams_of_a_divided_document_are_found_again(tmp_path: Path) -> None:
         report = verify(folder, sample=0, against=against)
         assert report
         assert (report.seams, report.sampled) == (divided.seams, 0)
+
+
+@pytest.mark.parametrize("texts", [[LONG], [LONG + "x", TEXTS[0]]])
+def test_a_long_document_is_verified_by_own_calls_of_parts_of_it(
+    texts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The own call of 50 MB in one takes more than a quarter of an hour."""
+    folder, _ = built(tmp_path, texts)
+    lengths = []
+    encode = HuggingFaceTokenizer.encode
+
+    def measured(self: HuggingFaceTokenizer, text: str) -> Any:
+        lengths.append(len(text))
+        return encode(self, text)
+
+    monkeypatch.setattr(HuggingFaceTokenizer, "encode", measured)
+    moved: list[int] = []
+    report = verify(folder, sample=1, on_read=moved.append)
+    assert (bool(report), report.sampled) == (True, len(texts))
+    assert sum(moved) == bytes_to_verify(manifest_of(folder))
+    assert max(lengths, default=0) < LONG_DOCUMENT
+
+
+def test_a_changed_id_of_a_long_document_is_named(tmp_path: Path) -> None:
+    folder, source = built(tmp_path, [LONG])
+    [path] = folder.glob("*.bin")
+    data = bytearray(path.read_bytes())
+    data[400:404] = data[404:408]
+    path.write_bytes(data)
+    assert verify(folder, sample=1, against=source).of("samples").shown[0].place == 100
 
 
 def rewrite(folder: Path, change: Callable[[Manifest], Manifest]) -> None:

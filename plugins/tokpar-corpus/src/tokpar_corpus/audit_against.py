@@ -19,6 +19,7 @@ import numpy as np
 from tokpar import Encoder
 from tokpar.arrays import IdArray, IntArray, first_difference
 from tokpar_corpus.audit_report import FaultLog
+from tokpar_corpus.control_documents import UntrustedEncoder
 from tokpar_corpus.shards import RawIds
 
 HEAD = 8
@@ -137,7 +138,11 @@ def out_of_order(rows: Sequence[int]) -> set[int]:
 
 
 def compare(
-    documents: ShardDocuments, texts: InputTexts, encoder: Encoder, log: FaultLog, is_ordered: bool
+    documents: ShardDocuments,
+    texts: InputTexts,
+    encoder: Encoder | UntrustedEncoder,
+    log: FaultLog,
+    is_ordered: bool,
 ) -> list[str]:
     """Reports how the documents differ from the texts; returns notes.
 
@@ -181,7 +186,9 @@ def _report(
     log.add(check, shard, number, found, expected, place)
 
 
-def _add_texts(text_digests: Digests, batch: list[str], shard: Digests, encoder: Encoder) -> None:
+def _add_texts(
+    text_digests: Digests, batch: list[str], shard: Digests, encoder: Encoder | UntrustedEncoder
+) -> None:
     """Adds the texts of a batch. Encodes only the texts that no checked document spells."""
     documents = [shard.document_of.get(digest_of(text.encode())) for text in batch]
     others = [text for text, found in zip(batch, documents, strict=True) if found is None]
@@ -197,7 +204,7 @@ def _add_texts(text_digests: Digests, batch: list[str], shard: Digests, encoder:
             row += 1
 
 
-def _encode_all(texts: InputTexts, encoder: Encoder) -> Iterator[IdArray]:
+def _encode_all(texts: InputTexts, encoder: Encoder | UntrustedEncoder) -> Iterator[IdArray]:
     for batch in texts.batches():
         rows = encoder.unprocessed_batch(batch, encoder.tokenizer).rows
         yield from (rows[k] for k in range(len(rows)))
@@ -231,7 +238,7 @@ def _pairs(shard: Digests, texts: Digests, found: Matching) -> dict[int, int]:
 def _report_pairs(
     documents: ShardDocuments,
     texts: InputTexts,
-    encoder: Encoder,
+    encoder: Encoder | UntrustedEncoder,
     log: FaultLog,
     pairs: dict[int, int],
 ) -> None:

@@ -122,14 +122,27 @@ def input_files(
 def options_of(shards: Sequence[str]) -> Options | None:
     """Returns the options of the build that made the shards, from the manifests in their folders;
     None without a manifest. Raises OptionError if texts were not read the same way for all."""
+    known = _known_options(shards)
+    if len({(each.field, each.lines, each.text, each.chat_template) for each in known}) > 1:
+        raise OptionError("the shards are of builds that read their texts in different ways")
+    return known[0] if known else None
+
+
+def are_untrusted(shards: Sequence[str]) -> bool:
+    """True if the shards are of builds with --untrusted text. Raises OptionError if only some
+    are."""
+    found = {each.untrusted == "text" for each in _known_options(shards)}
+    if len(found) > 1:
+        raise OptionError("only some shards are of builds with --untrusted text: audit them apart")
+    return True in found
+
+
+def _known_options(shards: Sequence[str]) -> list[Options]:
     by_folder: dict[Path, set[str]] = {}
     for path in map(Path, shards):
         by_folder.setdefault(path.parent, set()).add(path.name)
     found = [_options_in(folder, names) for folder, names in by_folder.items()]
-    known = [options for options in found if options is not None]
-    if len({(each.field, each.lines, each.text, each.chat_template) for each in known}) > 1:
-        raise OptionError("the shards are of builds that read their texts in different ways")
-    return known[0] if known else None
+    return [options for options in found if options is not None]
 
 
 def _options_in(folder: Path, names: set[str]) -> Options | None:

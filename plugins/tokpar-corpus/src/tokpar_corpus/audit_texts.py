@@ -14,6 +14,7 @@ from tokpar.errors import MismatchError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar_corpus.audit_against import digest_of
 from tokpar_corpus.audit_edges import Bodies
+from tokpar_corpus.control_documents import UntrustedEncoder
 from tokpar_corpus.id_texts import Tokens
 from tokpar_corpus.respelling import Respelling
 from tokpar_corpus.shards import IdBlock, RawIds
@@ -73,7 +74,7 @@ class TextAudit:
     tokenizer: TokenizerAdapter
     tokens: Tokens
     spelling: Respelling
-    encoder: Encoder
+    encoder: Encoder | UntrustedEncoder
     with_digests: bool = False
     _is_cut: NDArray[np.bool_] = field(init=False)
 
@@ -191,7 +192,9 @@ class TextAudit:
             result.rewritten_count += part.document not in result.not_compared
             result.not_compared.add(part.document)
             return
-        if len(result.found) < CONTEXT and np.array_equal(self.tokenizer.encode(text), ids):
+        is_trusted = isinstance(self.encoder, Encoder)  # or the own call has a control token
+        some = len(result.found) < CONTEXT
+        if is_trusted and some and np.array_equal(self.tokenizer.encode(text), ids):
             raise MismatchError(
                 "the tokenizer's own call gives other ids than tokpar's batch call for the text "
                 f"{text[:200]!r}: please report it"

@@ -9,14 +9,14 @@ from itertools import accumulate
 from tokpar import Encoder
 from tokpar.adapter_parts import traits_of
 from tokpar.errors import OptionError
-from tokpar.interfaces import TokenizerAdapter
 from tokpar.limits import worker_count
 from tokpar_corpus.audit_against import Digests, ShardDocuments, compare
 from tokpar_corpus.audit_documents import MOST_BLOCKS, RUN, DocumentAudit
 from tokpar_corpus.audit_edges import AUTO, NONE, Edges, bodies_of, expected_edges, token_named
-from tokpar_corpus.audit_inputs import input_files
+from tokpar_corpus.audit_inputs import are_untrusted, input_files
 from tokpar_corpus.audit_report import AGAINST, CHECKS, AuditReport, ShardSummary
 from tokpar_corpus.audit_texts import TextAudit
+from tokpar_corpus.control_documents import UntrustedEncoder, plain_tokenizer
 from tokpar_corpus.id_texts import Tokens, tokens_of
 from tokpar_corpus.inputs import Paths, name_list
 from tokpar_corpus.respelling import Respelling
@@ -59,8 +59,9 @@ def audit(
     tokens = tokens_of(adapter)
     opened, unreadable = open_shards(name_list(shards))
     texts, notes = None, list[str]()
+    names = [each.name for each in opened] + [each.name for each in unreadable]
+    is_untrusted = are_untrusted(names)
     if against:
-        names = [each.name for each in opened] + [each.name for each in unreadable]
         reading = (field, lines, text)
         texts, notes = input_files(name_list(against), names, corpus_tokenizer, *reading)
     if packed:
@@ -68,7 +69,7 @@ def audit(
     edges = expected_edges(adapter, tokens, opened, bos, eos)
     # a text with a special token that the tokenizer refuses is taken for plain text
     plain = plain_tokenizer(adapter)
-    adapter_of_texts = plain if traits_of(adapter).forbidden else adapter
+    adapter_of_texts = plain if is_untrusted or traits_of(adapter).forbidden else adapter
     threads = worker_count(workers)
     blocks = min(threads, MOST_BLOCKS)
     with Encoder(plain, workers=threads // blocks) as encoder:
@@ -76,7 +77,8 @@ def audit(
         if isinstance(tokens.spelling, Respelling):
             # the ids of a checked document are those of an equal text only by the same tokenizer
             same = texts is not None and adapter_of_texts is plain
-            text_audit = TextAudit(encoder.tokenizer, tokens, tokens.spelling, encoder, same)
+            used = UntrustedEncoder(encoder) if is_untrusted else encoder
+            text_audit = TextAudit(encoder.tokenizer, tokens, tokens.spelling, used, same)
         digests = Digests(with_heads=texts is not None)
         run = DocumentAudit(tokens, edges, text_audit, digests, blocks, notes=notes)
         for each in unreadable:
@@ -91,18 +93,11 @@ def audit(
         if texts is not None:
             with Encoder(adapter_of_texts, workers=workers) as own:
                 documents = _documents(opened, counts, edges, run)
-                run.notes += compare(documents, texts, own, run.log, ordered)
+                used = UntrustedEncoder(own) if is_untrusted else own
+                run.notes += compare(documents, texts, used, run.log, ordered)
             if texts.unusable:
                 run.notes.append(f"{texts.unusable:,} rows of the input hold no text")
     return _report(adapter.name, opened, run, texts is not None)
-
-
-def plain_tokenizer(adapter: TokenizerAdapter) -> TokenizerAdapter:
-    """The adapter that encodes the text between special tokens, for an engine that looks for them
-    only if it is told to."""
-    allowing: Callable[[frozenset[str]], TokenizerAdapter] | None
-    allowing = getattr(adapter, "allowing", None)
-    return adapter if allowing is None else allowing(frozenset())
 
 
 def _end_of(eos: str | int, tokens: Tokens) -> int:

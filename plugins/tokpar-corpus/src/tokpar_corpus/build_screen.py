@@ -118,6 +118,8 @@ def print_summary(manifest: Manifest, progress: Progress, out_folder: Path) -> N
     size = manifest.text_bytes / _MEGABYTE
     say = f"{documents}, {manifest.tokens:,} tokens of {size:,.1f} MB of text in {shards}"
     print(f"{say}: {out_folder}", file=sys.stderr)
+    if manifest.control_documents:
+        print(describe_control(manifest.control_documents, manifest.options), file=sys.stderr)
     for kind, count in sorted(manifest.skipped.items()):
         print(f"skipped: {count:,} ({kind})", file=sys.stderr)
     print(stage_table(progress), file=sys.stderr)
@@ -148,6 +150,8 @@ def print_dry_run(job: BuildJob) -> bool:
         f"sample: {plural(found.documents, 'document')}, {found.tokens:,} tokens of "
         f"{found.text_bytes:,} bytes of text, read from {found.stored_bytes:,} bytes"
     )
+    if found.control_documents:
+        print(f"in the sample {describe_control(found.control_documents, options)}")
     if found.is_beginning:
         print("compressed files were read at their beginnings")
     for kind, count in sorted(found.skip_counts.items()):
@@ -163,6 +167,17 @@ def print_dry_run(job: BuildJob) -> bool:
             f"{hourly:,.1f} GB of input as stored an hour"
         )
     return found.documents > 0 or found.stored_bytes < sum(each.bytes for each in job.inputs)
+
+
+def describe_control(count: int, options: Options) -> str:
+    """How documents that spell a control token are encoded."""
+    spell = f"{plural(count, 'document')} spell{'s' if count == 1 else ''} a control token"
+    if options.untrusted == "text":
+        return f"{spell}, which was encoded as text"
+    return (
+        f"{spell} and {'has' if count == 1 else 'have'} its id, as by the tokenizer's own call "
+        "(--untrusted text encodes it as text, --untrusted refuse names the document)"
+    )
 
 
 def describe_error(error: float) -> str:

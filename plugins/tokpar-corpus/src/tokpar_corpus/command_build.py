@@ -34,6 +34,7 @@ from tokpar_corpus.build_options import (
     TIMES_LONGEST,
 )
 from tokpar_corpus.command_audit import declare_tokenizer
+from tokpar_corpus.control_documents import UNTRUSTED
 
 if TYPE_CHECKING:
     from tokpar_corpus.job import BuildJob, Request
@@ -72,6 +73,8 @@ def _declare_documents(parser: argparse.ArgumentParser) -> None:
     add("--bos-token", metavar="TEXT|ID", help="the token of --bos (default: the tokenizer's)")
     add("--append-eod", action="store_true", help="EOS after each document that has ids")
     add("--eod-token", metavar="TEXT|ID", help="the token of --append-eod")
+    control = "documents that spell <|endoftext|> or such: as text, or refused (default: its id)"
+    add("--untrusted", choices=UNTRUSTED, help=control)
     add("--errors", choices=ERRORS, default="stop", help="skip: leave bad documents out, counted")
 
 

@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokpar.cli.options import declare_output, print_json
-from tokpar.cli.progress import working
+from tokpar.cli.progress import bar_of
 from tokpar.cli.screen import plural
 from tokpar.errors import OptionError
 from tokpar_corpus.command_audit import declare_reader, print_findings, tokenizer_of
+from tokpar_corpus.manifest import MANIFEST_NAME
 
 if TYPE_CHECKING:
     from tokpar_corpus.verifying import VerifyReport
@@ -41,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     from tokpar_corpus.verifying import verify
 
     tokenizer = None if arguments.tokenizer is None else tokenizer_of(arguments)
-    with working(arguments, "verifying"):
+    with bar_of(arguments, _bytes_in(Path(arguments.folder)), "B") as moved:
         report = verify(
             arguments.folder,
             tokenizer=tokenizer,
@@ -49,12 +51,22 @@ def run(arguments: argparse.Namespace) -> int:
             against=arguments.against,
             seed=arguments.seed,
             workers=arguments.workers,
+            on_read=moved,
         )
     if arguments.json:
         print_json({"ok": bool(report), **asdict(report)})
     else:
         _print(report)
     return 0 if report else 1
+
+
+def _bytes_in(folder: Path) -> int | None:
+    """How many bytes a verification reads; None for a folder without a manifest, which `verify`
+    refuses."""
+    from tokpar_corpus.building import manifest_of
+    from tokpar_corpus.verifying import bytes_to_verify
+
+    return bytes_to_verify(manifest_of(folder)) if (folder / MANIFEST_NAME).is_file() else None
 
 
 def _part(text: str) -> float:

@@ -14,6 +14,7 @@ NO_STRING = "field of another type"
 NO_UTF8 = "invalid UTF-8"
 REFUSED = "refused by the tokenizer"
 TOO_LONG = "too many tokens"
+CONTROL = "control token"
 
 
 @dataclass(frozen=True, slots=True)

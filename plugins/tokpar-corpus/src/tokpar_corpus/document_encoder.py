@@ -11,10 +11,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tokpar import Encoder, Encoding
-from tokpar.errors import EngineError, FileFormatError, MismatchError, WorkerError
+from tokpar.errors import (
+    ControlTokenError,
+    EngineError,
+    FileFormatError,
+    MismatchError,
+    WorkerError,
+)
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.types import Rows
-from tokpar_corpus.document_blocks import REFUSED, TOO_LONG, BadDocument, Block
+from tokpar_corpus.control_documents import ControlIds, UntrustedEncoder, plain_tokenizer
+from tokpar_corpus.document_blocks import CONTROL, REFUSED, TOO_LONG, BadDocument, Block
 from tokpar_corpus.inputs import Input
 from tokpar_corpus.manifest import DividedDocument, Options
 from tokpar_corpus.tokenizer_source import surround_rows
@@ -38,11 +45,13 @@ def is_refusal(error: Exception) -> bool:
 @dataclass(frozen=True, slots=True)
 class EncodedBlock:
     """A block with the ids of its documents, one row each. `divided_documents`: the long documents,
-    with their number in the block."""
+    with their number in the block. `control_documents`: the numbers of documents that spell a
+    control token."""
 
     block: Block
     rows: Rows
     divided_documents: Sequence[DividedDocument]
+    control_documents: Sequence[int] = ()
 
 
 class DocumentEncoder:
@@ -58,7 +67,15 @@ class DocumentEncoder:
         self._options = options
         self._inputs = inputs
         self._most = np.iinfo(options.dtype).max
+        if options.untrusted == "text":
+            tokenizer = plain_tokenizer(tokenizer)
+        self._control = ControlIds.of(tokenizer)
+        if options.chat_template:  # which writes control tokens itself
+            self._control = ControlIds({})
         self._encoder = Encoder(tokenizer, workers=workers)
+        self._untrusted = UntrustedEncoder(self._encoder)
+        if options.untrusted == "text":
+            self._untrusted.require_text()
         self._dividing = Encoder(tokenizer, strategy="cut", workers=workers, chunk_chars=CHUNK)
 
     def __enter__(self) -> DocumentEncoder:
@@ -71,10 +88,18 @@ class DocumentEncoder:
     def encode(self, block: Block) -> EncodedBlock:
         """Returns the ids of a block, with the ids that the options insert around each document.
 
-        A document becomes a fault if the tokenizer refuses it, or if it has too many tokens. Raises
-        FileFormatError for an id that the dtype cannot hold."""
+        A document becomes a fault if the tokenizer or `--untrusted refuse` refuses it, or if it has
+        too many tokens. Raises FileFormatError for an id that the dtype cannot hold."""
         rows, divided_documents, refusals = self._encode_texts(block.texts)
         options = self._options
+        spelt = self._control.rows_in(rows) if self._control.contents else []
+        if spelt and options.untrusted == "text":
+            rows = self._encode_as_text(block.texts, rows, spelt, refusals)
+            divided_documents = [each for each in divided_documents if each.document not in spelt]
+        elif spelt and options.untrusted == "refuse":
+            for k in spelt:
+                content = self._control.first_in(rows[k])
+                refusals[k] = CONTROL, f"spells the control token {content!r}"
         rows = surround_rows(rows, options.prefix, options.suffix, options.eod)
         for k in np.flatnonzero(np.diff(rows.offsets) > MOST_TOKENS).tolist():
             refusals.setdefault(k, (TOO_LONG, f"has more than {MOST_TOKENS:,} tokens"))
@@ -85,13 +110,27 @@ class DocumentEncoder:
                 f"{where}: the id {rows.ids[first]:,} does not fit {options.dtype}: choose a wider "
                 "one by --dtype"
             )
+        encoded = EncodedBlock(block, rows, divided_documents, spelt)
         if not refusals:
-            return EncodedBlock(block, rows, divided_documents)
+            return encoded
         named = {
             k: (kind, f"{self._place(block, k)}: {message}")
             for k, (kind, message) in refusals.items()
         }
-        return _drop_refused(EncodedBlock(block, rows, divided_documents), named)
+        return _drop_refused(encoded, named)
+
+    def _encode_as_text(
+        self, texts: list[str], rows: Rows, spelt: list[int], refusals: dict[int, tuple[str, str]]
+    ) -> Rows:
+        """Returns the rows with other ids for the documents `spelt`, in which control tokens are
+        text. Adds to `refusals` those for which the tokenizer has no such ids."""
+        own = {}
+        for k in spelt:
+            try:
+                own[k] = self._untrusted.encode(texts[k])
+            except ControlTokenError as error:
+                refusals[k] = REFUSED, str(error)
+        return Rows.of([own.get(k, rows[k]) for k in range(len(rows))])
 
     def _place(self, block: Block, k: int) -> str:
         """Returns where document k of the block is, for a message. Counts lines only if the error
@@ -193,4 +232,5 @@ def _drop_refused(
         for each in encoded_block.divided_documents
         if kept[each.document]
     ]
-    return EncodedBlock(smaller, rows, divided_documents)
+    control = [good[k] for k in encoded_block.control_documents if kept[k]]
+    return EncodedBlock(smaller, rows, divided_documents, control)

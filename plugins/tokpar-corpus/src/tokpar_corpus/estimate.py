@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 
@@ -42,12 +42,14 @@ Counts = NDArray[np.float64]
 class Sample:
     """The counts of all places that were read. `seconds`: of reading with parsing, and of encoding.
     `skip_counts`: kind of fault -> number of documents that a build with errors="skip" leaves out.
-    `is_beginning`: of a compressed file, only the beginning was read."""
+    `is_beginning`: of a compressed file, only the beginning was read. `control_documents`: how many
+    documents spell a control token."""
 
     counts: Counts = field(default_factory=lambda: np.zeros(4))
     seconds: tuple[float, float] = (0.0, 0.0)
     skip_counts: Counter[str] = field(default_factory=Counter)
     is_beginning: bool = False
+    control_documents: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +57,8 @@ class Estimate:
     """The counts of a sample, and the expected counts of all inputs (`all_*`).
 
     `document_error`, `token_error`: two standard errors, as a part of the expected count; 0.0 if
-    all was read. `all_seconds`: the time of a build on this machine. `skip_counts`, `is_beginning`:
-    see `Sample`."""
+    all was read. `all_seconds`: the time of a build on this machine. `skip_counts`, `is_beginning`,
+    `control_documents`: see `Sample`."""
 
     documents: int
     tokens: int
@@ -70,6 +72,7 @@ class Estimate:
     token_error: float
     skip_counts: Mapping[str, int]
     is_beginning: bool
+    control_documents: int
 
 
 def estimate(job: BuildJob) -> Estimate:
@@ -100,6 +103,7 @@ def estimate(job: BuildJob) -> Estimate:
         _relative_error(variances[2], all_tokens),
         dict(sample.skip_counts),
         sample.is_beginning,
+        sample.control_documents,
     )
 
 
@@ -162,8 +166,9 @@ def _variances(observed: Counts, size: int) -> Counts:
     Techniques, chapter 6."""
     count, total = len(observed), observed.sum(axis=0)
     residuals = observed - observed[:, :1] * (total / total[0])
-    spread: Counts = (residuals**2).sum(axis=0) * count / max(1, count - 1)
-    return spread * (size / total[0]) ** 2 * max(0.0, 1 - total[0] / size)
+    spread = (residuals**2).sum(axis=0) * count / max(1, count - 1)
+    variances: Counts = spread * (size / total[0]) ** 2 * max(0.0, 1 - total[0] / size)
+    return variances
 
 
 def _places_in(input_: Input, number: int) -> list[Span]:
@@ -187,6 +192,7 @@ def _count_blocks(
             encoded = encoder.encode(block)
             own = encoded.block
             job.stop_at(own.faults)
+            sample.control_documents += len(encoded.control_documents)
             sample.skip_counts.update(fault.kind for fault in own.faults)
             sizes = block.stored_bytes, len(own.texts), len(encoded.rows.ids), own.text_bytes
             sample.counts += np.array(sizes)
@@ -199,7 +205,7 @@ def _count_blocks(
             start = time.perf_counter()
 
 
-def _blocks(job: BuildJob, span: Span) -> Iterator[Block]:
+def _blocks(job: BuildJob, span: Span) -> Generator[Block, None, None]:
     input_, options = job.inputs[span.input], job.options
     if input_.kind in ("parquet", "arrow"):  # without the digest, for which all is read
         memory = replace(job.memory, block_bytes=BLOCK_BYTES)

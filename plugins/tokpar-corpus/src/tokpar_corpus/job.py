@@ -24,6 +24,7 @@ from tokpar_corpus.build_options import (
 )
 from tokpar_corpus.build_progress import Progress
 from tokpar_corpus.chat import template_of
+from tokpar_corpus.control_documents import UNTRUSTED
 from tokpar_corpus.document_blocks import BadDocument
 from tokpar_corpus.document_encoder import DocumentEncoder
 from tokpar_corpus.input_field import FieldChoice, find_field
@@ -61,6 +62,7 @@ class Request:
     memory_budget: str | int = BUDGET
     workers: int | None = None
     errors: str = "stop"
+    untrusted: str | None = None
     resume: bool = False
     backend: str = "local"
     ray_address: str | None = None
@@ -118,6 +120,13 @@ def prepare(request: Request) -> BuildJob:
     OptionError, FileFormatError, OSError, and the errors of `load`."""
     require_choice("format", request.format, FORMATS)
     require_choice("errors", request.errors, ERRORS)
+    if request.untrusted is not None:
+        require_choice("untrusted", request.untrusted, UNTRUSTED)
+    if request.untrusted is not None and request.chat_template:
+        raise OptionError(
+            "--untrusted takes no --chat-template, which writes control tokens itself: "
+            "`tokpar.as_hf(tokenizer).apply_chat_template(chat, untrusted=True)` encodes chats"
+        )
     require_choice("backend", request.backend, BACKENDS)
     shard_bytes = size_of(request.shard_size, "--shard-size")
     budget = size_of(request.memory_budget, "--memory-budget")
@@ -156,6 +165,7 @@ def prepare(request: Request) -> BuildJob:
         document_id=request.document_id,
         chat_template=template,
         errors=request.errors,
+        untrusted=request.untrusted,
     )
     if request.document_id is not None and request.format not in ("parquet", "arrow"):
         raise OptionError(f"--document-id is stored by parquet and arrow, not by {request.format}")

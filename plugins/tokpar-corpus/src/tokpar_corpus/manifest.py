@@ -81,7 +81,8 @@ class Shard:
     becomes one or more shards. `files`: empty if all documents were skipped.
     `documents`, `tokens`: counts; tokens include inserted special tokens. `text_bytes`: UTF-8 bytes
     of the documents. `shortest`, `longest`: the fewest and most tokens of a document, 0 without
-    documents. `skipped`: kind of fault -> number of skipped documents; only with errors="skip".
+    documents. `control_documents`: documents that spell a control token. `skipped`: kind of fault
+    -> number of skipped documents; only with errors="skip".
     `divided`: the documents that were encoded in pieces."""
 
     part: int
@@ -94,6 +95,7 @@ class Shard:
     text_bytes: int
     shortest: int
     longest: int
+    control_documents: int
     skipped: Mapping[str, int]
     divided: tuple[DividedDocument, ...]
 
@@ -129,7 +131,9 @@ class Options:
     `eod`: the id that --append-eod appends after `suffix`, to each document with ids; or None.
     `document_id`: the field that is stored as the id of a document, or None.
     `chat_template`: the sha256 of the template that turns messages into text, or None.
-    `errors`: "stop" or "skip"."""
+    `errors`: "stop" or "skip".
+    `untrusted`: documents that spell a control token: "text": encode it as text; "refuse": a fault;
+    None: its id, as the tokenizer's own call gives."""
 
     format: str
     dtype: str
@@ -144,6 +148,7 @@ class Options:
     document_id: str | None
     chat_template: str | None
     errors: str
+    untrusted: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +178,10 @@ class Manifest:
     @property
     def text_bytes(self) -> int:
         return sum(shard.text_bytes for shard in self.shards)
+
+    @property
+    def control_documents(self) -> int:
+        return sum(shard.control_documents for shard in self.shards)
 
     @property
     def skipped(self) -> dict[str, int]:
@@ -237,7 +246,7 @@ def _loader_from(record: Any) -> Loader | None:
 
 def options_from(record: Any) -> Options:
     if isinstance(record, dict):
-        record = {"text": False, **record}  # older manifests have none
+        record = {"text": False, "untrusted": None, **record}  # older manifests have none
     return _build_record(Options, record, prefix=tuple, suffix=tuple)
 
 
@@ -246,6 +255,8 @@ def input_from(record: Any) -> InputFile:
 
 
 def shard_from(record: Any) -> Shard:
+    if isinstance(record, dict):
+        record = {"control_documents": 0, **record}  # older manifests have none
     return _build_record(
         Shard,
         record,

@@ -34,6 +34,7 @@ class OpenShard:
     text_bytes: int = 0
     shortest: int = 0
     longest: int = 0
+    control_documents: int = 0
     skip_counts: dict[str, int] = field(default_factory=dict)
     divided_documents: list[DividedDocument] = field(default_factory=list)
 
@@ -58,6 +59,7 @@ class OpenShard:
             text_bytes=self.text_bytes,
             shortest=self.shortest,
             longest=self.longest,
+            control_documents=self.control_documents,
             skipped=dict(sorted(self.skip_counts.items())),
             divided=tuple(self.divided_documents),
         )
@@ -121,6 +123,7 @@ class ShardBuilder:
             for each in encoded_block.divided_documents
             if first <= each.document < stop
         ]
+        shard.control_documents += sum(first <= k < stop for k in encoded_block.control_documents)
         shard.writer.add(rows, names)
         shard.count(np.diff(rows.offsets), int(block.sizes[first:stop].sum()))
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import TracebackType
 
-from tokpar import Encoder, __version__, check
+from tokpar import CheckReport, Encoder, Encoding, __version__, check
+from tokpar.arrays import IdArray
 from tokpar.interfaces import TokenizerAdapter
 from tokpar_corpus.document_encoder import CHUNK, seams_digest
 from tokpar_corpus.manifest import DividedDocument
@@ -23,6 +24,7 @@ class SeamVerifier:
     workers: int | None = None
     seams: int = 0
     not_checked: list[str] = field(default_factory=list)
+    _last: tuple[str, Encoding, CheckReport] | None = None
 
     def __post_init__(self) -> None:
         self._encoder = Encoder(
@@ -40,6 +42,21 @@ class SeamVerifier:
     ) -> None:
         self._encoder.close()
 
+    def certified_ids(self, text: str) -> IdArray | None:
+        """Returns the ids of a long document, each of which the checker compared with the
+        tokenizer's own serial call of its segment; None if the checker found a fault."""
+        encoding, report = self._checked(text)
+        return encoding.ids if report else None
+
+    def _checked(self, text: str) -> tuple[Encoding, CheckReport]:
+        """Divides a text, and returns its encoding and what the checker finds. Remembers the last
+        text, which may be sampled and have seams in the manifest."""
+        if self._last is None or self._last[0] != text:
+            encoder = self._encoder
+            encoding = encoder.unprocessed_batch([text], encoder.tokenizer)[0]
+            self._last = text, encoding, check(encoding, text, encoder.tokenizer)
+        return self._last[1:]
+
     def differences(
         self, text: str, divided_document: DividedDocument, version: str
     ) -> Iterator[tuple[str, str]]:
@@ -47,13 +64,12 @@ class SeamVerifier:
 
         `version`: the version of tokpar that wrote the manifest. Another version may find other
         proofs, so digests are compared only if it is the present one."""
-        encoder = self._encoder
-        encoding = encoder.unprocessed_batch([text], encoder.tokenizer)[0]
+        encoding, report = self._checked(text)
         planned = len(encoding.seams.planned)
         self.seams += planned
         if planned != divided_document.seams:
             yield f"{planned:,} seams", f"{divided_document.seams:,}"
-        for finding in check(encoding, text, encoder.tokenizer).findings:
+        for finding in report.findings:
             yield f"{finding.kind}: {finding.message}", "seams that rules license, and their ids"
         if version != __version__:
             note = f"digests of seams: tokpar {version} made them, this is {__version__}"

@@ -5,19 +5,23 @@ from __future__ import annotations
 import hashlib
 import os
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
+from tokpar import Encoder
 from tokpar.arrays import IdArray, first_difference
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.types import Rows
 from tokpar_corpus.audit_inputs import InputFiles
 from tokpar_corpus.audit_report import CheckedReport, CheckResult, FaultLog
+from tokpar_corpus.control_documents import ControlIds, UntrustedEncoder, plain_tokenizer
 from tokpar_corpus.document_blocks import REFUSED, TOO_LONG
+from tokpar_corpus.document_encoder import LONG
 from tokpar_corpus.id_texts import Tokens, tokens_of
 from tokpar_corpus.inputs import Input, Paths, find_inputs, name_list
 from tokpar_corpus.journal import range_digest
@@ -73,6 +77,7 @@ def verify(
     against: Paths = (),
     seed: int | None = None,
     workers: int | None = None,
+    on_read: Callable[[int], object] = lambda count: None,
 ) -> VerifyReport:
     """Returns the differences between a folder that `build` wrote and its manifest.
 
@@ -84,6 +89,7 @@ def verify(
     least one document of each shard.
     `against`: the inputs in their order; without inputs, the texts are decoded from the shards.
     `seed`: the seed of the sample; None: a new one.
+    `on_read`: called with the bytes of shards that were verified since: `bytes_to_verify` in all.
     Raises FileFormatError for a folder without a manifest, OptionError, also for a tokenizer that
     another loader made, and the errors of `load`."""
     if not 0 <= sample <= 1:
@@ -98,9 +104,11 @@ def verify(
     options = manifest.options
     inputs = find_inputs(name_list(against), options.lines, options.text).files
     seed = random.SystemRandom().getrandbits(32) if seed is None else seed
-    with SeamVerifier(corpus_tokenizer.adapter, workers) as seams:
+    adapter = corpus_tokenizer.adapter
+    plain = plain_tokenizer(adapter) if options.untrusted == "text" else adapter
+    with SeamVerifier(plain, workers) as seams:
         run = _Verification(
-            path, manifest, corpus_tokenizer, tokens_of(corpus_tokenizer.adapter), inputs, seams
+            path, manifest, corpus_tokenizer, tokens_of(adapter), inputs, seams, on_read
         )
         run.files()
         run.tokenizer_record()
@@ -117,6 +125,12 @@ def verify(
         tuple(run.notes),
         (*run.not_checked, *seams.not_checked),
     )
+
+
+def bytes_to_verify(manifest: Manifest) -> int:
+    """Returns how many bytes of a folder `verify` reads: all files once, and the ids again."""
+    files = sum(file.bytes for shard in manifest.shards for file in shard.files)
+    return files + manifest.tokens * np.dtype(manifest.options.dtype).itemsize
 
 
 def _require_loader(expected: TokenizerRecord, found: TokenizerRecord) -> None:
@@ -143,6 +157,7 @@ class _Verification:
     tokens: Tokens
     inputs: Sequence[Input]
     seams: SeamVerifier
+    on_read: Callable[[int], object]
     log: FaultLog = field(default_factory=FaultLog)
     notes: list[str] = field(default_factory=list)
     not_checked: list[str] = field(default_factory=list)
@@ -155,6 +170,7 @@ class _Verification:
         for shard in self.manifest.shards:
             for file in shard.files:
                 path = self.folder / file.name
+                self.on_read(file.bytes)
                 if not path.is_file():
                     self.log.add("files", file.name, None, "no such file", f"{file.bytes:,} bytes")
                     continue
@@ -260,7 +276,7 @@ class _Verification:
         chosen = set(chance.sample(range(opened.documents), count))
         divided = {each.document: each for each in shard.divided}
         own = None if texts is None else islice(texts, shard.documents)
-        for document, ids, text in _documents(opened, chosen | set(divided), own):
+        for document, ids, text in _documents(opened, chosen | set(divided), own, self.on_read):
             spelled = self._text(name, document, ids) if text is None else text
             if spelled is None:
                 continue
@@ -315,13 +331,34 @@ class _Verification:
     def _encode_again(self, shard: str, document: int, ids: RawIds, text: str) -> None:
         options = self.manifest.options
         self.sampled_count += 1
-        own: IdArray = self.corpus_tokenizer.adapter.encode(text)
+        own = self._own_ids(text)
         expected = surround_rows(Rows.of([own]), options.prefix, options.suffix, options.eod).ids
         if np.array_equal(ids, expected):
             return
         place = first_difference(ids, expected)
         shown = [f"{some[place]}" if place < len(some) else "the end" for some in (ids, expected)]
         self.log.add("samples", shard, document, shown[0], shown[1], place)
+
+    def _own_ids(self, text: str) -> IdArray:
+        """Returns the ids of a document by the tokenizer's own serial call; of a long document, for
+        which that call takes very long, by the own calls of the checker's segments; of one that
+        spells a control token and was built with --untrusted text, by the encoder of untrusted
+        text."""
+        if len(text) >= LONG and (found := self.seams.certified_ids(text)) is not None:
+            own = found
+        else:
+            own = self.seams.tokenizer.encode(text)
+        if self.manifest.options.untrusted == "text" and self._control.rows_in(Rows.of([own])):
+            return self._untrusted.encode(text)
+        return own
+
+    @cached_property
+    def _control(self) -> ControlIds:
+        return ControlIds.of(self.seams.tokenizer)
+
+    @cached_property
+    def _untrusted(self) -> UntrustedEncoder:
+        return UntrustedEncoder(Encoder(self.seams.tokenizer, strategy="serial"))
 
 
 def _describe(record: TokenizerRecord) -> str:
@@ -330,15 +367,19 @@ def _describe(record: TokenizerRecord) -> str:
 
 
 def _documents(
-    shard: ShardSource, numbers: set[int], texts: Iterator[str] | None
+    shard: ShardSource,
+    numbers: set[int],
+    texts: Iterator[str] | None,
+    on_read: Callable[[int], object],
 ) -> Iterator[tuple[int, RawIds, str | None]]:
     """Yields the number, the ids and the text of each document in `numbers`. `texts`: the texts of
     all documents of the shard; the function consumes all of them. Without `texts`, the text is
-    None."""
+    None. `on_read`: called with the bytes of ids that were yielded or passed over."""
     for block in shard.blocks():
         for k in range(len(block)):
             text = None if texts is None else next(texts, None)
             if block.first + k in numbers:
                 yield block.first + k, block[k], text
+        on_read(block.ids.nbytes)
     for _ in texts or ():
         pass
