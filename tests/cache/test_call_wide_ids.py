@@ -106,7 +106,9 @@ def test_a_byte_in_no_merge_keeps_its_id_and_the_compiled_call(wide: int, tmp_pa
     path.write_text(file_with({"ab": 256, "q": wide}, [["a", "b"]]))
     tokenizer, call = Tokenizer.from_file(str(path)), call_of(str(path))
     for text in ("aq", "the aquarium", "qq qa", "ab" * 30 + "aq" * 30, "中aq" * 50):
-        assert call.encode(text).tolist() == tokenizer.encode(text).ids
+        own_encoding, places = tokenizer.encode(text), call.places(text)
+        assert call.encode(text).tolist() == places.ids.tolist() == own_encoding.ids
+        assert [*map(tuple, places.spans.tolist())] == own_encoding.offsets
 
 
 def test_what_a_merge_makes_may_have_a_wide_id_and_its_parts_may_not(tmp_path: Path) -> None:

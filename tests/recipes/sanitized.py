@@ -13,12 +13,21 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 CHECKOUT = Path(__file__).parents[2]
-COPIED = ("tokpar", "tests", "docs", "hatch_build.py", "pyproject.toml", "README.md", "LICENSE")
+COPIED = (
+    "tokpar",
+    "tests",
+    "docs",
+    "plugins",
+    "hatch_build.py",
+    "pyproject.toml",
+    "README.md",
+    "LICENSE",
+)
 FLAGS = "-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined"
 COMPILE = "import pathlib, hatch_build; print(*hatch_build.compiled(*[pathlib.Path.cwd()] * 2))"
 # the allocator of the sanitizer does not survive a fork while another thread allocates
@@ -40,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if argv is None else argv)
     with TemporaryDirectory() as folder:
         copy = Path(folder, "checkout")
-        _copied(copy)
+        copy_checkout(copy)
         names = ", ".join(library.name for library in compiled(copy))
         print(f"compiled with {FLAGS}: {names}", flush=True)
         # what Python itself leaks at its end is no finding; what is undefined ends the run
@@ -56,7 +65,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return subprocess.run(command, cwd=copy, env=os.environ | settings).returncode
 
 
-def _copied(target: Path) -> None:
+def copy_checkout(target: Path) -> None:
+    """Copies what the tests of the kernel need, but for libraries."""
     target.mkdir()
     built = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
     for name in COPIED:
@@ -70,18 +80,24 @@ def _copied(target: Path) -> None:
 def compiled(copy: Path) -> list[Path]:
     """The libraries, in their places in the copy. SystemExit if one has no sanitizer in it."""
     flags = {"CFLAGS": FLAGS, "LDFLAGS": "-fsanitize=address,undefined"}
-    command = [sys.executable, "-c", COMPILE]
-    made = subprocess.run(
-        command, cwd=copy, env=os.environ | flags, stdout=subprocess.PIPE, text=True
-    )
-    if made.returncode:
-        raise SystemExit("the kernel does not compile with the sanitizers, see above")
-    libraries = [Path(name) for name in made.stdout.strip().splitlines()[-1].split(" ")]
+    libraries = made_libraries(copy, flags)
     for library in libraries:
         inside = library.read_bytes()
         if b"__asan_report" not in inside or b"__ubsan_handle" not in inside:
             raise SystemExit(f"{library.name} was compiled without the sanitizers: is `cc` gcc?")
     return libraries
+
+
+def made_libraries(copy: Path, flags: Mapping[str, str]) -> list[Path]:
+    """The libraries, in their places in the copy, compiled with these variables. SystemExit if the
+    kernel does not compile."""
+    command = [sys.executable, "-c", COMPILE]
+    made = subprocess.run(
+        command, cwd=copy, env=os.environ | flags, stdout=subprocess.PIPE, text=True
+    )
+    if made.returncode:
+        raise SystemExit(f"the kernel does not compile with {flags['CFLAGS']}, see above")
+    return [Path(name) for name in made.stdout.strip().splitlines()[-1].split(" ")]
 
 
 def runtime(name: str) -> str:

@@ -10,9 +10,11 @@
    call_added.h finds added tokens, call_pretokens.h cuts at sure places and finds pre-tokens,
    call_characters.h cuts for a BPE over characters, call_words.h looks words up, call_longest.h and call_merges.h
    encode new ones, call_section.h leads the text through all of this. call_decode.h is the way back.
-   call_segments.h is the cache of tokenizers without a compiled call. */
+   call_segments.h is the cache of tokenizers without a compiled call; call_compiler.h has what compilers say in
+   different ways. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include "call_compiler.h"
 #include "call_words.h"
 #include "call_merges.h"
 #include "call_longest.h"
@@ -41,19 +43,10 @@ typedef struct {
 
 /* ---- scratches */
 
-static inline void *swapped(void **place, void *value)
-{
-#if defined(_MSC_VER)
-    return _InterlockedExchangePointer(place, value);
-#else
-    return __atomic_exchange_n(place, value, __ATOMIC_ACQ_REL);
-#endif
-}
-
 static Scratch *take_scratch(Call *self)
 {
     for (int k = 0; k < SPARE; k++) {
-        void *found = self->spare[k] ? swapped(self->spare + k, NULL) : NULL;
+        void *found = is_taken(self->spare + k) ? swapped(self->spare + k, NULL) : NULL;
         if (found)
             return found;
     }
@@ -76,7 +69,7 @@ static void put_scratch(Call *self, Scratch *s)
     /* to the place that it had: the parts of a text find what was learned of them by the same thread */
     for (int k = 0; k < SPARE && s; k++) {
         int home = (s->home + k) % SPARE;
-        if (!self->spare[home])
+        if (!is_taken(self->spare + home))
             s->home = home, s = swapped(self->spare + home, s);
     }
     free_scratch(s);
@@ -264,6 +257,15 @@ static PyObject *call_encode_places(Call *self, PyObject *text)
 
 typedef struct { const char *utf8; i64 size; } Row;
 
+/* Returns the rows of a tuple of n texts, or NULL without memory. */
+static Row *rows_in(PyObject *texts, i64 n)
+{
+    Row *rows = malloc(sizeof(Row) * (size_t)(n + 1));
+    for (i64 k = 0; rows && k < n; k++)
+        rows[k].utf8 = utf8_of(PyTuple_GetItem(texts, (Py_ssize_t)k), &rows[k].size);
+    return rows;
+}
+
 /* Encodes rows side by side. Writes the number of ids of each to `lengths`, -1 for a row that only
    the engine knows. Returns the number of all ids, or NO_MEMORY. */
 static i64 encode_rows(const Tables *t, Scratch *s, const Row *rows, i64 n, i64 *lengths)
@@ -318,9 +320,7 @@ static PyObject *call_encode_rows(Call *self, PyObject *texts)
     if (!PyTuple_Check(texts))
         return PyErr_Format(PyExc_TypeError, "encode_rows takes a tuple");
     i64 n = PyTuple_Size(texts);
-    Row *rows = malloc(sizeof(Row) * (size_t)(n + 1));
-    for (i64 k = 0; rows && k < n; k++)
-        rows[k].utf8 = utf8_of(PyTuple_GetItem(texts, (Py_ssize_t)k), &rows[k].size);
+    Row *rows = rows_in(texts, n);
     PyObject *found = rows_of(self, rows, n);
     free(rows);
     return found;

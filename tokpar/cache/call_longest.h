@@ -149,9 +149,9 @@ static inline void fetch_edges(const Longest *l, const u8 *p, i64 at, i64 stop, 
         u64 node = l->root[symbol];
         u32 left = symbol;
         symbol = symbol_at(p + at + size, n - at - size, &next);
-        FETCH(l->joins + (join_place(left, symbol) >> 6));
+        fetch(l->joins + (join_place(left, symbol) >> 6));
         if (node & edge_bit(symbol))
-            FETCH(l->edges + 2 * (edge_place((node & NODE) << 17 | symbol) & l->mask));
+            fetch(l->edges + 2 * (edge_place((node & NODE) << 17 | symbol) & l->mask));
     }
 }
 

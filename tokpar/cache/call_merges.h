@@ -34,15 +34,15 @@ static inline u32 rank_of(const Merges *m, u32 left, u32 right)
 static inline void fetch_rank(const Merges *m, u32 left, u32 right)
 {
     u64 hash = hash_of((u64)left << PAIR_ID_BITS | right);
-    FETCH(m->may_be + (hash >> 48));
-    FETCH(m->pairs + (hash >> m->shift));
+    fetch(m->may_be + (hash >> 48));
+    fetch(m->pairs + (hash >> m->shift));
 }
 
 static inline u32 ranked(const Merges *m, u32 rank, int i)
 {
     if (rank == NONE)
         return NONE;
-    FETCH(m->made + rank);
+    fetch(m->made + rank);
     return rank << 6 | (u32)i;
 }
 

@@ -9,13 +9,6 @@
    left, right             a cut is sure between two ASCII bytes a and b if left[a] & right[b]: each bit stands for a
                            set of left bytes that are all sure before each of a set of right bytes */
 
-#if defined(__GNUC__) && defined(__x86_64__)
-#include <immintrin.h>
-#define HAS_AVX2 1
-#else
-#define HAS_AVX2 0
-#endif
-
 enum { END = 255, MOST_STAGES = 8 };
 #define HIT 0x80000000u
 #define DIES 0x40000000u

@@ -193,9 +193,9 @@ typedef struct {
 
 static inline void fetch_word(const Tables *t, const Scratch *s, Key key)
 {
-    FETCH(t->words.slot + (key.hash & t->words.mask));
+    fetch(t->words.slot + (key.hash & t->words.mask));
     if (s->learned.slot)
-        FETCH(s->learned.slot + (key.hash & s->learned.mask));
+        fetch(s->learned.slot + (key.hash & s->learned.mask));
 }
 
 static inline Key add_key(Group *g, i64 start, i64 stop)
@@ -307,7 +307,8 @@ static i64 encode_segments(const Tables *t, Scratch *s, Group *g, i64 count)
 static inline void add_segment(const Scratch *s, Group *g, i64 start, i64 stop)
 {
     if (stop - start <= LONGEST_SEGMENT) {
-        FETCH(front_of(s, add_key(g, start, stop)));
+        Key key = add_key(g, start, stop);
+        fetch(front_of(s, key));
         return;
     }
     g->start[g->count] = (int32_t)start;
@@ -333,7 +334,7 @@ static i64 encode_bytes(const Tables *t, Scratch *s, u8 *p, i64 start, i64 stop,
         if (stop - at < 64)
             cuts &= ((u64)1 << (stop - at)) - 1;
         for (; cuts; cuts &= cuts - 1) {
-            i64 cut = at + LOWEST_BIT(cuts);
+            i64 cut = at + lowest_bit(cuts);
             if (may_compose(t, p, cut))
                 continue;
             add_segment(s, &g, start, cut);
@@ -449,9 +450,9 @@ static inline Run run_at(const Tables *t, const Scratch *s, const u8 *p, i64 sta
         return run;
     run.size = n;
     run.key = key_of(p + start, n);
-    FETCH(marks_of(s, run.key));
+    fetch(marks_of(s, run.key));
     if (s->runs.slot)
-        FETCH(s->runs.slot + (run.key.hash & s->runs.mask));
+        fetch(s->runs.slot + (run.key.hash & s->runs.mask));
     return run;
 }
 
@@ -461,10 +462,10 @@ static inline void fetch_run(const Words *w, Run run)
     const Word *slot = run.size && w->slot ? w->slot + (run.key.hash & w->mask) : NULL;
     if (!slot || slot->a != run.key.a)
         return;
-    FETCH(w->keys + (slot->b & (((u64)1 << 56) - 1)));
-    FETCH(w->keys + (slot->b & (((u64)1 << 56) - 1)) + 64);
-    FETCH(w->more + slot->id[1]);
-    FETCH(w->more + slot->id[1] + 16);
+    fetch(w->keys + (slot->b & (((u64)1 << 56) - 1)));
+    fetch(w->keys + (slot->b & (((u64)1 << 56) - 1)) + 64);
+    fetch(w->more + slot->id[1]);
+    fetch(w->more + slot->id[1] + 16);
 }
 
 /* True if a run was met lately; else it is noted, at one of four places. */

@@ -10,28 +10,6 @@
 
    IS_ALONE: these bytes as a segment have these ids; several: as one of several pre-tokens, which is no word. A
    free slot has b = 0. A word stands in one of PROBES slots in a row, so no text makes a lookup long. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-typedef uint8_t u8;
-typedef uint16_t u16;
-typedef uint32_t u32;
-typedef uint64_t u64;
-typedef int64_t i64;
-
-#if defined(__GNUC__) || defined(__clang__)
-#define FETCH(place) __builtin_prefetch(place)
-#define LIKELY(claim) __builtin_expect(!!(claim), 1)
-#define LOWEST_BIT(bits) __builtin_ctzll(bits)
-#else
-#include <intrin.h>
-#define FETCH(place) ((void)0)
-#define LIKELY(claim) (claim)
-static inline int LOWEST_BIT(u64 bits) { unsigned long k; _BitScanForward64(&k, bits); return (int)k; }
-#endif
-
-#define NONE 0xFFFFFFFFu /* no enum: its constants are of the type int, and some compilers make -1 of it */
 enum {
     PROBES = 32,
     LONGEST_KEPT = 1024,       /* bytes of a word that may be put into a table */
@@ -72,13 +50,7 @@ static inline u64 mixed(u64 a, u64 b)
 {
     a ^= 0xA0761D6478BD642Fu;
     b ^= 0xE7037ED1A0B428DBu;
-#if defined(__SIZEOF_INT128__)
-    unsigned __int128 product = (unsigned __int128)a * b;
-    return (u64)product ^ (u64)(product >> 64);
-#else
-    u64 high, low = _umul128(a, b, &high);
-    return low ^ high;
-#endif
+    return folded_product(a, b);
 }
 
 static inline u64 first_bytes(const u8 *p, i64 n) { return word_at(p) & (((u64)1 << 8 * n) - 1); }
