@@ -1,5 +1,5 @@
-"""Docstrings as Markdown reads them: doctests as code, "<s>" as text and not as a tag. Properties of
-our own are shown as properties."""
+"""Docstrings as Markdown reads them: doctests as code, "<s>" as text and not as a tag. Properties
+of our own are shown as properties."""
 
 from __future__ import annotations
 

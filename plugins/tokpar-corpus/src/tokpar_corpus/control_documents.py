@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from tokpar import Encoder
 from tokpar.adapter_parts import inserted_ids, trust_parts_of
 from tokpar.arrays import IdArray
+from tokpar.cached_property import cached_property
 from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.types import Rows

@@ -7,7 +7,6 @@ import os
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from tokpar import Encoder
 from tokpar.arrays import IdArray, first_difference
+from tokpar.cached_property import cached_property
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.types import Rows
 from tokpar_corpus.audit_inputs import InputFiles
