@@ -135,6 +135,13 @@ def traits_of(tokenizer: TokenizerAdapter) -> EngineTraits:
     return traits or _NO_TRAITS
 
 
+def require_accepted(text: str, tokenizer: TokenizerAdapter) -> None:
+    """Raises the error of the tokenizer's own call for a text that the tokenizer refuses."""
+    check_text = traits_of(tokenizer).check_text
+    if check_text is not None:
+        check_text(text)
+
+
 def origin_of(tokenizer: TokenizerAdapter) -> Origin | None:
     """Returns what the engine of the adapter runs, or None if no file tells that. A checker derives
     the facts from it again and compares them."""

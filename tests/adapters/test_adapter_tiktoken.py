@@ -40,11 +40,11 @@ def adapter(source: object, **options: Any) -> TiktokenTokenizer:
 
 
 def outcome(call: Callable[[], Any]) -> object:
-    """The ids, or the error's type and text."""
+    """The ids, or the error's type and text, without where tokpar takes what that text advises."""
     try:
         return list(call())
     except ValueError as error:
-        return type(error), str(error)
+        return type(error), str(error).partition("tokpar takes")[0]
 
 
 def small(special_tokens: dict[str, int], pattern: str = r"[\s\S]") -> tiktoken.Encoding:

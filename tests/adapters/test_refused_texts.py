@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import cache
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 import tokpar
 from tests.support.paths import VOCAB
 from tokpar import arrays
+from tokpar.chunks import encoded_text
 from tokpar.files.formats import read_ranks
 
 pytestmark = pytest.mark.compiled_at_once
@@ -67,6 +69,33 @@ def test_a_refused_special_token_is_refused_by_every_strategy(
             encoder.encode(text)
         with pytest.raises(ValueError, match="disallowed special token"):
             encoder.count(text)
+
+
+DOORS: dict[str, Callable[[tokpar.Encoder, str], object]] = {
+    "chunks": lambda encoder, text: [*encoder.chunks(text, 4)],
+    "chunks, first alone": lambda encoder, text: next(encoder.chunks(text, 4)),
+    "chunks at cuts": lambda encoder, text: [*encoder.chunks(text, 9, 2, "cut")],
+    "count": lambda encoder, text: encoder.count(text, limit=2),
+    "fit": lambda encoder, text: encoder.fit([text], 5),
+    "session": lambda encoder, text: encoder.session(text).ids,
+    "stream": lambda encoder, text: [*encoder.stream([text])],
+    "stream of characters": lambda encoder, text: [*encoder.stream(iter(text))],
+    "encode_iter": lambda encoder, text: [*encoder.encode_iter([text])],
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize(
+    ("before", "behind"), [("", ""), ("x", " "), (FAR, FAR), ("", 20 * FAR), (9 * FAR, "")]
+)
+def test_a_refused_special_token_is_refused_by_every_door(
+    door: str, before: str, behind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(encoded_text, "REGION", 40)  # a cut at each space inside the token
+    encoder = tokpar.Encoder(refusing())
+    with pytest.raises(ValueError, match="disallowed special token"):
+        DOORS[door](encoder, before + REFUSED + behind)
+    DOORS[door](encoder, before + REFUSED.replace("a", "b") + behind)
 
 
 # ------------------------------------------------------------------------------- giving up

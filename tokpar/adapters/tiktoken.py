@@ -26,6 +26,7 @@ from tokpar.adapters.tiktoken_call import call_parts_of
 from tokpar.adapters.tiktoken_encodings import (
     EncodingAdapter,
     OwnEncoding,
+    add_advice,
     arguments_of,
     own_encode,
     twin_of,
@@ -283,12 +284,17 @@ class TiktokenTokenizer(EncodingAdapter, CachedAdapter):
         return Rows.of(map(self.encode, texts))
 
     def check_text(self, text: str) -> None:
-        """Raises the ValueError that `Encoding.encode` raises for a disallowed special token."""
+        """Raises the ValueError that `Encoding.encode` raises for a disallowed special token, with
+        one sentence more."""
         if self._disallowed_specials:
             # tiktoken's own search: which token the error names depends on its cached regex
             match = _special_token_regex(self._disallowed_specials).search(text)
             if match:
-                raise_disallowed_special_token(match.group())
+                try:
+                    raise_disallowed_special_token(match.group())
+                except ValueError as error:
+                    add_advice(error)
+                    raise
 
     def encode(self, text: str) -> IdArray:
         """Returns the ids with the allowed special tokens; uint32, (n,), read-only. Raises

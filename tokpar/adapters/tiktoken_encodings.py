@@ -17,6 +17,11 @@ _SOURCES = frozenset({*_DATA, "__getattribute__"})
 _FEW_IDS = 1 << 16
 """Ids from which on a token is left to the encoding's own `decode` if eight times as many ids as
 there are ranks lie below it."""
+_DISALLOWED = "Encountered text corresponding to disallowed special token"
+_ADVICE = (
+    "tokpar takes these arguments when the tokenizer is loaded: pass "
+    "`tokpar.load(encoding, disallowed_special=())` for the encoding.\n"
+)
 _DECODING = ("decode", "decode_bytes", "decode_single_token_bytes")
 
 
@@ -54,6 +59,13 @@ def arguments_of(encoding: tiktoken.Encoding) -> dict[str, Any]:
         "mergeable_ranks": encoding._mergeable_ranks,
         "special_tokens": encoding._special_tokens,
     }
+
+
+def add_advice(error: ValueError) -> None:
+    """Add to tiktoken's words about a disallowed special token where tokpar takes what they
+    advise."""
+    if str(error).startswith(_DISALLOWED):
+        error.args = (f"{error}{_ADVICE}",)
 
 
 class EncodingAdapter:
@@ -117,4 +129,8 @@ class OwnEncoding(EncodingAdapter):
 
     def encode(self, text: str) -> IdArray:
         """Returns the ids of the encoding's own `encode`. Raises its errors."""
-        return np.array(self.encoding.encode(text, **self._settings), dtype=np.uint32)
+        try:
+            return np.array(self.encoding.encode(text, **self._settings), dtype=np.uint32)
+        except ValueError as error:
+            add_advice(error)
+            raise

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Literal
 
-from tokpar.adapter_parts import inserted_ids, traits_of
+from tokpar.adapter_parts import inserted_ids, require_accepted
 from tokpar.arrays import IdArray, frozen_ids
 from tokpar.chunks.special_tokens import special_tokens_of
 from tokpar.concatenation import EncodeRows, concatenate
@@ -42,7 +42,7 @@ def kept_ids(
             f"max_tokens={max_tokens} leaves no room for text beside the {special.count} special "
             "tokens of the tokenizer"
         )
-    _check(text, tokenizer)
+    require_accepted(text, tokenizer)
     most = max_tokens if special.truncates_to is None else special.truncates_to
     least_count = max(0, min(max_tokens, most) - special.count)
     ids = _first(text, tokenizer, encode, least_count, side)
@@ -67,17 +67,10 @@ def count_up_to(
     require_count("limit", limit, 0)
     if inserted_ids(tokenizer) is None:
         return min(len(encode_whole(text).ids), limit + 1)
-    _check(text, tokenizer)
+    require_accepted(text, tokenizer)
     special = special_tokens_of(tokenizer).count
     found = _first(text, tokenizer, encode, max(0, limit + 1 - special), "right")
     return min(len(found) + special, limit + 1)
-
-
-def _check(text: str, tokenizer: TokenizerAdapter) -> None:
-    """Raise the error of the tokenizer's own call for a text that it refuses."""
-    check_text = traits_of(tokenizer).check_text
-    if check_text is not None:
-        check_text(text)
 
 
 def _first(

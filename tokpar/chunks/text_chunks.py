@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from tokpar.adapter_parts import require_accepted
 from tokpar.arrays import IdArray, frozen_ids, has_surrogate
 from tokpar.chunks.boundaries import BOUNDARIES, Boundary, places_of
 from tokpar.chunks.encoded_text import EncodedText
@@ -39,6 +40,7 @@ def text_chunks(
     special = special_tokens_of(tokenizer)
     special.require(max_tokens, overlap)
     require_no_surrogate(text)
+    require_accepted(text, tokenizer)
     whole = EncodedText(text, tokenizer, encode, 8 * max_tokens)
     return _Chunker(whole, special, max_tokens, overlap, boundary).chunks()
 

@@ -6,7 +6,9 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
 import sys
+from ast import literal_eval
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
 
 TEXT = "--text"
 _KEYWORD = re.compile(r"\b(engine|executor|strategy)='([\w.+-]+)'")
+_SPECIAL = re.compile(
+    r"""Encountered text corresponding to disallowed special token ('.*'|".*")\.\n[^\0]*"""
+)
 GROUP_CHARS = 1 << 20
 """Code points of a group of rows that are encoded in one call."""
 
@@ -76,7 +81,17 @@ def message_of(error: Exception) -> str:
         said = error.strerror
         said = said if error.filename is None else f"{error.filename}: {said}"
     said = said.replace("pass allow_approximate=True", "--allow-approximate")
+    said = _SPECIAL.sub(lambda found: _advice_for(found[1]), said)
     return visible(_KEYWORD.sub(r"--\1 \2", said))
+
+
+def _advice_for(token: str) -> str:
+    """What to do with a text that spells a special token. `token`: its `repr`."""
+    written = shlex.quote(literal_eval(token))
+    return (
+        f"the text spells the special token {token}: --disallowed-special none takes it as "
+        f"ordinary text, --allowed-special {written} gives it its id"
+    )
 
 
 def inputs(arguments: argparse.Namespace) -> list[str]:

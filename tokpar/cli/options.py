@@ -62,9 +62,17 @@ def declare_tokenizer(parser: argparse.ArgumentParser, has_name_option: bool = T
     add("--no-truncation", action="store_true", help="encode all of a text, whatever the file says")
     add("--no-padding", action="store_true", help="add no padding tokens, whatever the file says")
     add("--no-lowercase", action="store_true", help="of a BERT vocab.txt that is cased")
-    allowed = "tiktoken, tekken.json: a special token that may stand in the text, or all"
-    add("--allowed-special", action="append", metavar="TOKEN", help=allowed)
+    declare_specials(group)
     declare_ranks(group)
+
+
+def declare_specials(parser: argparse._ActionsContainer) -> None:
+    """Declare what becomes of the special tokens that a text spells."""
+    add = parser.add_argument
+    allowed = "tiktoken, tekken.json: a special token that gets its id in the text, or all"
+    add("--allowed-special", action="append", metavar="TOKEN", help=allowed)
+    refused = "a special token that is refused in the text, all or none; repeatable"
+    add("--disallowed-special", action="append", metavar="TOKEN", help=refused)
 
 
 def declare_ranks(parser: argparse._ActionsContainer) -> None:
@@ -117,9 +125,10 @@ def tokenizer_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     settings: dict[str, Any] = {
         name: False for flag, name in _OFF.items() if getattr(arguments, flag, False)
     }
-    tokens = arguments.allowed_special
-    if tokens is not None:
-        settings["allowed_special"] = "all" if "all" in tokens else frozenset(tokens)
+    for setting in ("allowed_special", "disallowed_special"):
+        tokens = getattr(arguments, setting, None)
+        if tokens is not None:
+            settings[setting] = "all" if "all" in tokens else frozenset(tokens) - {"none"}
     return settings | rank_settings(arguments)
 
 

@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokpar.cli import options
-from tokpar.cli.encodings import Problems, encoder_of, inputs, sources_in
+from tokpar.cli.encodings import Problems, blamed_on, encoder_of, inputs, sources_in
 from tokpar.cli.files import new_file
 from tokpar.cli.options import json_line
 from tokpar.errors import OptionError
+from tokpar.text_files import Source
 
 if TYPE_CHECKING:
+    from tokpar.chunks.text_chunk import TextChunk
     from tokpar.encoder import Encoder
 
 BOUNDARIES = ("token", "cut", "line", "sentence")
@@ -55,15 +57,19 @@ def run(arguments: argparse.Namespace) -> int:
     return problems.code()
 
 
+def _chunks(encoder: Encoder, source: Source, arguments: argparse.Namespace) -> Iterator[TextChunk]:
+    with blamed_on(source):
+        yield from encoder.chunks(
+            source.text, arguments.max_tokens, arguments.overlap, arguments.boundary
+        )
+
+
 def _lines(arguments: argparse.Namespace, encoder: Encoder, problems: Problems) -> Iterator[str]:
     total = 0
     for name in inputs(arguments):
         with problems.record_input(name):
             for source in sources_in(arguments, name):
-                chunks = encoder.chunks(
-                    source.text, arguments.max_tokens, arguments.overlap, arguments.boundary
-                )
-                for chunk in chunks:
+                for chunk in _chunks(encoder, source, arguments):
                     row = {"file": source.name, "start": chunk.start, "stop": chunk.stop}
                     row |= {"ids_count": len(chunk.ids), "certified": chunk.certified}
                     row["text"] = source.text[chunk.start : chunk.stop]

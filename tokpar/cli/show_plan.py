@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
+from tokpar.adapter_parts import require_accepted
 from tokpar.cli import options
 from tokpar.cli.cuts import Cuts, foresee_cuts, rule_of
-from tokpar.cli.encodings import one_source
+from tokpar.cli.encodings import blamed_on, one_source
 from tokpar.cli.options import print_json
 from tokpar.cli.progress import bar_of, working
 from tokpar.cli.screen import plural, print_table, visible
@@ -56,6 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
     strategy = build_parts(arguments.strategy, own, allow_approximate=True)
     tokenizer = options.tokenizer_of(arguments)
     source, loader = one_source(arguments, arguments.file), describe_loader(tokenizer)
+    with blamed_on(source):
+        require_accepted(source.text, tokenizer)
     if loader is not None and not arguments.json:
         print(f"tokenizer {arguments.tokenizer}: loaded by {loader}")
     described: dict[str, Any]

@@ -21,6 +21,7 @@ from tokpar_corpus.folder_lock import lock_folder
 from tokpar_corpus.journal import Entry, Journal
 
 from tests.support.cli_runs import run
+from tests.support.paths import VOCAB
 from tokpar.errors import FileFormatError, OptionError
 
 GOOD = b'{"text": "good"}\n'
@@ -90,6 +91,17 @@ def test_a_text_that_the_tokenizer_refuses_is_named(tmp_path: Path) -> None:
     manifest = build(path, tmp_path / "skipped", tokenizer=encoding, errors="skip", append_eod=True)
     assert manifest.skipped == {"refused by the tokenizer": 1}
     assert all_documents(tmp_path / "skipped") == [[*b"good", 256]] * 2
+
+
+def test_a_special_token_in_a_document_is_one_line_with_options_that_work(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "rows.jsonl", ["good", "bad <|endoftext|> text"])
+    ranks = VOCAB / "cl100k_part.tiktoken"
+    given = ("corpus", "build", path, "--tokenizer", ranks, "--encoding", "cl100k_base", "--out")
+    refused = run(*given, tmp_path / "refused", "--quiet")
+    assert f"{path}:2: the text spells the special token '<|endoftext|>': " in refused.error
+    for option in (("--disallowed-special", "none"), ("--allowed-special", "<|endoftext|>")):
+        assert " ".join(option).replace("<", "'<").replace(">", ">'") in refused.error
+        assert run(*given, tmp_path / option[1], *option).code == 0
 
 
 def test_a_mistake_of_the_program_is_no_refusal(

@@ -55,3 +55,12 @@ def test_no_control_of_a_terminal_in_the_name_of_a_file_reaches_the_screen(tmp_p
     printed = run("explain", path)
     assert "\x1b" not in printed.out + printed.err
     assert "a\\x1b[31mb.txt" in printed.out
+
+
+def test_a_special_token_in_a_text_is_one_line_with_options_that_work(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("Hello <|endoftext|>", encoding="utf-8")
+    given = (path, "--tokenizer", VOCAB / "cl100k_part.tiktoken", "--encoding", "cl100k_base")
+    assert "--disallowed-special none" in run("explain", *given).error
+    for option in (("--disallowed-special", "none"), ("--allowed-special", "<|endoftext|>")):
+        assert run("explain", *given, *option).code == 0

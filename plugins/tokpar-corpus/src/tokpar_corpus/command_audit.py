@@ -51,8 +51,7 @@ def declare_tokenizer(parser: argparse.ArgumentParser, is_required: bool = True)
     add("--tokenizer", required=is_required, metavar="NAME|PATH", help=what)
     add("--engine", metavar="NAME", help="the engine that must load it (see `tokpar plugins`)")
     add("--offline", action="store_true", help="download nothing (sets HF_HUB_OFFLINE=1)")
-    allowed = "tiktoken: a special token that may stand in the text, or all; repeatable"
-    add("--allowed-special", action="append", metavar="TOKEN", help=allowed)
+    options.declare_specials(group)
     options.declare_ranks(group)
     return group
 
