@@ -57,8 +57,9 @@ def sessions(body: str) -> Iterator[tuple[str, str]]:
 
 
 def without_figures(output: str) -> str:
-    """With "N" for each number and one space between words: what is measured is another time
-    another, and so wide."""
+    """With "N" for each number, one space between words, and without where the tables of a compiled
+    call lie: what is measured is another time another, and so wide."""
+    output = re.sub(r"(?s)(compiled call tables) .*?(?=\ntext )", r"\1", output)
     return re.sub(r"[ \t]+", " ", re.sub(r"\d[\d,]*(?:\.\d+)*", "N", output))
 
 
