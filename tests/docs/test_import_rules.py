@@ -17,7 +17,7 @@ from tests.support.paths import ROOT, VOCAB
 PACKAGE = ROOT / "tokpar"
 
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"cached_property", "data", "errors", "arrays", "kernel_sources"}),
+    frozenset({"cached_property", "data", "errors", "arrays", "kernel_sources", "text_counts"}),
     frozenset({"foreign_errors", "fork_locks"}),
     frozenset({"cache_files"}),
     frozenset({"limits", "types", "text_files", "kernel_modules", "disk_cache"}),

@@ -173,12 +173,12 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         if refused is not None:
             return refused
         from tokpar.adapters.hf_call import call_parts_of  # other models do without it
-        from tokpar.cache.compiled_build import LaterCall
+        from tokpar.cache.compiled_build import later_call
 
         engine, special = self._chunks, self._postprocess.final_special_tokens
         look = partial(_is_same_model, engine, self._model_look)
         parts = call_parts_of(engine, self.facts, source, special, look, self._file_bytes)
-        return parts if isinstance(parts, str) else LaterCall(parts)
+        return parts if isinstance(parts, str) else later_call(parts)
 
     @property
     def postprocess_refused(self) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
 from itertools import pairwise
 from typing import Any
@@ -42,7 +42,7 @@ from tokpar.integrations.hf_columns import (
 from tokpar.integrations.hf_encodings import OWN_ANSWERS, EncodedCall
 from tokpar.integrations.hf_running_calls import begin_call, end_call
 from tokpar.integrations.hf_untrusted import apply_template, encode_untrusted, require_one_text
-from tokpar.integrations.tiktoken_subclass import calls as calls_of_encodings
+from tokpar.text_counts import ARGUMENTS, COMPILED, LEFT_OVER, OF_DROP_INS, TextCounts
 
 OLDEST = (5,)
 SMALLEST_TEXT = 4096
@@ -63,15 +63,13 @@ _PLAIN_ARGUMENTS = {"add_special_tokens", "truncation", "max_length", "padding",
 _PLAIN_ARGUMENTS |= {"return_offsets_mapping", "sanitize_control_tokens", "verbose"}
 """Arguments of `__call__` that need not go through transformers' own."""
 _KEY = "_tokpar"
-
-_counting = threading.Lock()
-_calls = 0
+_ONE_COMPILED = {COMPILED: 1}
 
 
 def calls() -> int:
     """How many texts tokpar encoded for all transformers tokenizers of this process, and for all
     results of `as_tiktoken`."""
-    return _calls + calls_of_encodings()
+    return OF_DROP_INS.through_tokpar
 
 
 def as_hf(
@@ -159,7 +157,7 @@ class Acceleration:
         original: Any = object.__new__(base)
         original.__dict__ = attributes  # the same dict: what is set on one is set on both
         self.original = original
-        self.calls = 0
+        self.counts = TextCounts(OF_DROP_INS)
         self._encoder: Encoder | None = None
         self._making = threading.Lock()
         self._frames: tuple[object, dict[bool, Frame]] = (None, {})
@@ -188,7 +186,16 @@ class Acceleration:
     def _has_call(self) -> bool:
         """True once the tokenizer has a compiled call, which answers texts of any length."""
         later = None if self._encoder is None else later_call_of(self._encoder.tokenizer)
-        return later is not None and later.call is not None
+        return later is not None and later.call is not None and not later.why_none
+
+    def count_own(self, text: Any) -> None:
+        """Count a text, or a batch of texts, that the engine encodes by its own call."""
+        is_one = not isinstance(text, (list, tuple))
+        made = self._encoder
+        reason = ARGUMENTS if made is None else made.fallback_reason
+        if reason == LEFT_OVER and not (isinstance(text, str) and has_surrogate(text)):
+            reason = ARGUMENTS  # the compiled call was not asked
+        self.counts.add_own(1 if is_one else len(text), reason)
 
     def call(
         self,
@@ -226,14 +233,19 @@ class Acceleration:
         if frame is None or not columns.fits(frame):
             return None
         texts = [text] if isinstance(text, str) else list(text)
-        rows = self._rows(encoder, adapter, texts)
-        if rows is None:
+        found = self._rows(encoder, adapter, texts)
+        if found is None:
             return None
+        rows, ways = found
         row_encodings = EncodedCall(adapter, texts, rows, frame, columns, add_special_tokens)
         try:
             data = row_encodings.values()
         except OWN_ANSWERS:
             return None
+        if ways is _ONE_COMPILED:
+            self.counts.one_compiled()
+        else:
+            self.counts.add(ways, encoder.fallback_reason)
         return self.result(data, row_encodings, isinstance(text, str), verbose)
 
     def result(
@@ -241,7 +253,6 @@ class Acceleration:
     ) -> BatchEncoding:
         """The result of a call; `data` has its columns. `is_one`: of a text, not of a batch."""
         columns, sequences = row_encodings.columns, row_encodings.frame.sequences
-        self._count(len(row_encodings))
         for row in data["input_ids"]:
             self.original._eventual_warn_about_too_long_sequence(row, columns.max_length, verbose)
         if columns.tensors is not None:
@@ -252,26 +263,26 @@ class Acceleration:
 
     def _rows(
         self, encoder: Encoder, adapter: HuggingFaceTokenizer, texts: Sequence[str]
-    ) -> Sequence[IdArray] | None:
-        """The ids of texts before post-processing; None where only the engine's own call is exact,
-        or is as fast."""
+    ) -> tuple[Sequence[IdArray], Mapping[str, int]] | None:
+        """The ids of texts before post-processing, and how many texts were encoded in each way;
+        None where only the engine's own call is exact, or is as fast."""
         later = adapter.later_call
         call = None if later is None or not encoder.takes_compiled_call else later.call
         try:
             if len(texts) == 1 and call is not None and len(texts[0]) < LONGEST_ALONE:
                 ids = call.encode_plain(texts[0])
                 if ids is not None:
-                    return [ids]
+                    return [ids], _ONE_COMPILED
             is_short = len(texts) == 1 and len(texts[0]) < encoder.smallest_split
             if is_short and self.smallest_text is None and call is None:
                 return None
             if any(map(has_surrogate, texts)):
                 return None  # the engine has its own error for them
-            rows = encoder.rows_of_parts(texts)
+            rows, ways = encoder.rows_of_parts.rows_and_ways(texts)
         except OWN_ANSWERS:
             return None
         edges = pairwise(rows.offsets.tolist())
-        return [rows.ids[start:stop] for start, stop in edges]
+        return [rows.ids[start:stop] for start, stop in edges], ways
 
     def with_private_engine(self) -> Any:
         """The original tokenizer with a copy of its engine, whose settings no other thread changes;
@@ -310,12 +321,6 @@ class Acceleration:
         if add_special_tokens not in frames:
             frames[add_special_tokens] = frame_of(adapter, add_special_tokens)
         return adapter, frames[add_special_tokens]
-
-    def _count(self, texts: int) -> None:
-        global _calls
-        with _counting:
-            self.calls += texts
-            _calls += texts
 
 
 def _is_current(encoder: Encoder, tokenizer: Any) -> bool:
@@ -396,8 +401,18 @@ def accelerate_class(base: Any) -> type:
 
         @property
         def tokpar_calls(self) -> int:
-            """How many texts tokpar encoded for this object; the engine encoded all others."""
-            return int(self._tokpar_state().calls)
+            """How many texts went through tokpar for this object; `tokpar_texts` says how."""
+            return self._tokpar_state().counts.through_tokpar
+
+        @property
+        def tokpar_texts(self) -> dict[str, int]:
+            """How many texts were encoded in each way: "compiled", "cut", "untrusted", "engine"."""
+            return self._tokpar_state().counts.by_way
+
+        @property
+        def tokpar_fallbacks(self) -> dict[str, int]:
+            """Why the engine encoded texts, and how many; see `tokpar.text_counts.REASONS`."""
+            return self._tokpar_state().counts.fallbacks
 
         def _encode_plus(
             self,
@@ -426,6 +441,7 @@ def accelerate_class(base: Any) -> type:
                 found = columns and state.encode(text, add_special_tokens, columns, verbose)
                 if found is not None:
                     return found
+            state.count_own(text)
             given = text, text_pair, add_special_tokens, *how, *args
             settings = _settings(self, how, args, kwargs)
             return state.own_call(lambda own: base._encode_plus(own, *given, **kwargs), settings)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from functools import cache, partial, wraps
+from functools import cache, wraps
 from types import TracebackType
 from typing import Any
 
@@ -25,6 +25,8 @@ class TransformersPatch:
 
     def __init__(self, options: dict[str, Any]) -> None:
         self.options = options
+        self.on_first_tokenizer: Callable[[], object] | None = None
+        """Called once, when `from_pretrained` first returns an object of tokpar."""
         self._replacements: list[tuple[type, Any, Any]] = []  # class, what it had, what it has
 
     @property
@@ -76,12 +78,19 @@ class TransformersPatch:
     def _replace_methods(self) -> None:
         from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-        make = partial(_accelerate, self.options)
+        make = self._accelerate
         for kind in (AutoTokenizer, PreTrainedTokenizerFast):
             before = vars(kind).get("from_pretrained")
             ours = _wrap_from_pretrained(kind.from_pretrained.__func__, make)
             kind.from_pretrained = ours
             self._replacements.append((kind, before, ours))
+
+    def _accelerate(self, tokenizer: Any) -> Any:
+        found, is_made = _accelerate(self.options, tokenizer)
+        if is_made and self.on_first_tokenizer is not None:
+            on_first, self.on_first_tokenizer = self.on_first_tokenizer, None
+            on_first()
+        return found
 
 
 def patch_transformers(*, smallest_text: int | None = None, **options: Any) -> TransformersPatch:
@@ -142,19 +151,20 @@ def _put_back(kind: Any, method: Any) -> None:
         kind.from_pretrained = method
 
 
-def _accelerate(options: dict[str, Any], tokenizer: Any) -> Any:
+def _accelerate(options: dict[str, Any], tokenizer: Any) -> tuple[Any, bool]:
+    """Returns `as_hf` of a tokenizer, and True; or the tokenizer itself, and False."""
     encoder_options = {k: v for k, v in options.items() if k != "smallest_text"}
     try:
         from tokpar.integrations import hf
 
         if isinstance(tokenizer, hf.AcceleratedMixin):
-            return tokenizer
-        return accelerate(tokenizer, options["smallest_text"], encoder_options)
+            return tokenizer, False
+        return accelerate(tokenizer, options["smallest_text"], encoder_options), True
     except Exception as error:  # a fault of ours is no reason for a program to end
         raise_foreign(error)
         said = str(error) if isinstance(error, TokparError) else f"{type(error).__name__}: {error}"
         _log_once(f"{type(tokenizer).__name__} is left as it is: {said}")
-        return tokenizer
+        return tokenizer, False
 
 
 @cache
