@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from functools import partial
 from os import PathLike
@@ -28,7 +29,10 @@ def as_hf(tokenizer: Any, *, smallest_text: int | None = None, **options: Any) -
     unknown option, and for transformers below 5.
 
     A tokenizer in Python that keeps a tiktoken.Encoding in an attribute, as remote code does, is
-    returned itself. The attribute is then `as_tiktoken` of the encoding, which counts its texts."""
+    returned itself. The attribute is then `as_tiktoken` of the encoding, which counts its texts.
+
+    With the environment variable TOKPAR_AS_HF=0 the engine encodes every text but untrusted ones.
+    """
     if isinstance(tokenizer, (str, PathLike)):
         raise OptionError(
             f"as_hf needs a tokenizer object, got {tokenizer!r}: load it first, by "
@@ -45,6 +49,8 @@ def accelerate(tokenizer: Any, smallest_text: int | None, options: Mapping[str, 
     hf.require_release()
     from tokpar.integrations.hf_python import accelerate_python
 
+    if os.environ.get("TOKPAR_AS_HF") == "0":
+        smallest_text = hf.NEVER
     if accelerate_python(tokenizer, partial(as_tiktoken, smallest_text=smallest_text, **options)):
         return tokenizer
     return hf.as_hf(tokenizer, partial(Encoder, **options), smallest_text)

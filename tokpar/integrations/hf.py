@@ -7,6 +7,7 @@ saving, decoding, padding, adding tokens."""
 from __future__ import annotations
 
 import copy
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
@@ -72,6 +73,10 @@ def calls() -> int:
     return OF_DROP_INS.through_tokpar
 
 
+NEVER = sys.maxsize
+"""A `smallest_text` that no text has: the engine encodes all of them."""
+
+
 def as_hf(
     tokenizer: Any,
     encoder_of: Callable[[Any], Encoder] = Encoder,
@@ -129,7 +134,7 @@ def _rebuild_view(
     view: Any = object.__new__(accelerate_class(base))
     view.__dict__.update(tokenizer.__dict__)
     state = Acceleration(base, view.__dict__, encoder_of, smallest_text)
-    if has_own_engine(view):
+    if has_own_engine(view) and smallest_text != NEVER:
         state.encoder()  # to learn a tokenizer is not left to the first call
     view.__dict__[_KEY] = state
     return view
