@@ -207,7 +207,8 @@ def assert_same(call: Callable[[], object], own: Callable[[], object]) -> None:
     except BaseException as error:
         if not is_panic(error) and "Truncation error" not in str(error):
             raise
-        with pytest.raises(EngineError if is_panic(error) else Exception, match=r"[Ss]tride|Second"):
+        kind = EngineError if is_panic(error) else Exception
+        with pytest.raises(kind, match=r"[Ss]tride|Second"):
             call()
     else:
         assert call() == expected
