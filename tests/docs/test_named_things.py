@@ -184,6 +184,14 @@ def test_what_the_help_of_a_command_names_is_there() -> None:
         assert [*things_missing(f"`{text}`", ROOT / "README.md")] == [], name
 
 
+def test_each_room_has_tests_of_its_name_or_is_in_the_table_of_guards() -> None:
+    table = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    guarded = {*re.findall(r"^\| `tokpar/(\w+)` \|", table, re.MULTILINE)}
+    rooms = {path.parent.name for path in (ROOT / "tokpar").glob("*/__init__.py")} - {"data"}
+    tested = {path.parent.name for path in (ROOT / "tests").glob("*/__init__.py")}
+    assert rooms - tested == guarded
+
+
 def rows_of(name: str) -> list[dict[str, str]]:
     with (ROOT / "docs" / "data" / name).open(encoding="utf-8", newline="") as file:
         return [*csv.DictReader(file)]
