@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,6 +24,7 @@ from tokpar.combining import StrategyName, build_parts
 from tokpar.encoding import Batch, Encoding, KnownRow
 from tokpar.errors import OptionError
 from tokpar.foreign_parts import require_methods
+from tokpar.fork_locks import own_lock
 from tokpar.interfaces import Decodes, Executor, HasSpec, PostProcesses, TokenizerAdapter, facts_of
 from tokpar.limits import require_text, worker_count
 from tokpar.loading import DEFAULT_TOKENIZER, load
@@ -118,7 +118,7 @@ class Encoder:
         self._splitter, self._merger = parts.splitter, parts.merger
         self._executors: dict[str, Executor] = {}
         self._plans: _Plans | None = None
-        self._lock = threading.Lock()
+        self._lock = own_lock(self)
         self._executor = _known_executor(executor)
         own = self.tokenizer = load(tokenizer)
         never = why_never_cut(own)

@@ -27,6 +27,7 @@ from tokpar.adapter_parts import (
     ids_for_own_call,
 )
 from tokpar.adapters.cached_rows import call_refused
+from tokpar.adapters.engine_batches import call_batch, pad_batch
 from tokpar.adapters.hf_copy import (
     bare_copy,
     facts_of_copy,
@@ -297,7 +298,8 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         """Returns one row per text, on all cores, GIL released. Raises EngineError on a panic."""
         self._require_unchanged()
         try:
-            encodings = self._chunks.encode_batch_fast(list(texts), add_special_tokens=False)
+            call = self._chunks.encode_batch_fast
+            encodings = call_batch(call, texts, add_special_tokens=False)
         except BaseException as error:
             raise_foreign(error)
             if isinstance(error, Exception) or is_panic(error):
@@ -323,8 +325,9 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
     def whole_batch(self, texts: Sequence[str]) -> Rows:
         self._require_unchanged()
         add = self.settings.add_special_tokens
-        batch = list(texts)
-        encodings = call_engine(texts, self._whole.encode_batch, batch, add_special_tokens=add)
+        call = partial(call_batch, self._whole.encode_batch)
+        encodings = call_engine(texts, call, texts, add_special_tokens=add)
+        pad_batch(self._whole, encodings)
         return Rows.of(id_array(encoding.ids) for encoding in encodings)
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
@@ -438,7 +441,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
             return [self.decode(row) for row in rows]
         self._require_unchanged()
         own_rows = [*map(ids_for_own_call, rows)]
-        return list(self._decoder.decode_batch(own_rows, skip_special_tokens=False))
+        return call_batch(self._decoder.decode_batch, own_rows, skip_special_tokens=False)
 
     def decode_by_table(self, rows: Sequence[Sequence[int] | IdArray]) -> list[str | None]:
         """Returns `decode` of each row; None where only `decode` knows it. Raises: see `decode`."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import sys
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
 from itertools import pairwise
@@ -33,6 +32,7 @@ from tokpar.adapters.hf_version import numbers, own_methods
 from tokpar.arrays import IdArray, has_surrogate, plain_text
 from tokpar.encoder import LONGEST_ALONE, Encoder
 from tokpar.errors import OptionError
+from tokpar.fork_locks import is_child, own_lock
 from tokpar.integrations.hf_columns import (
     Columns,
     Frame,
@@ -164,12 +164,15 @@ class Acceleration:
         self.original = original
         self.counts = TextCounts(OF_DROP_INS)
         self._encoder: Encoder | None = None
-        self._making = threading.Lock()
+        self._lock = own_lock(self)
         self._frames: tuple[object, dict[bool, Frame]] = (None, {})
 
     def encoder(self) -> Encoder:
         """The Encoder of the original tokenizer as it is now."""
-        with self._making:
+        made = self._encoder
+        if made is not None and _is_current(made, self.original):
+            return made
+        with self._lock:  # the others wait for the first
             made = self._encoder
             if made is None or not _is_current(made, self.original):
                 made = self._encoder = self.encoder_of(self.original)
@@ -180,8 +183,8 @@ class Acceleration:
         if not has_own_engine(self.original):
             return False
         least = max(1, self.smallest_text or 0)
-        if self.smallest_text is None and not self._has_call():
-            least = SMALLEST_TEXT
+        if self.smallest_text is None and not self._has_call() and not is_child():
+            least = SMALLEST_TEXT  # the own batch call never ends in a child
         if isinstance(text, str):
             return len(text) >= least
         if not isinstance(text, (list, tuple)) or not all(isinstance(each, str) for each in text):
