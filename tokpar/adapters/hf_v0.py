@@ -74,7 +74,10 @@ MODELS = "BPE", "WordPiece"
 """Models that the compiled call may have."""
 # Above this many code points `encode` takes the batch call, which needs half the time and memory.
 _LONG = 1 << 18
-_OWN_ENDS = "its truncation and padding are a part of its own call, which nothing can replace"
+_OWN_ENDS = (
+    "its truncation and padding are a part of its own call, which nothing can replace; call "
+    "no_truncation() and no_padding() of the tokenizer first, or encode its texts one by one"
+)
 _ENCODING = ("encode", "_encode_plus", "_batch_encode_plus")
 SPECIAL_TOKENS = tuple(
     f"{name}_token" for name in ["bos", "eos", "unk", "sep", "pad", "cls", "mask"]
