@@ -5,7 +5,7 @@ Plugins are loaded one by one. A broken plugin is listed with its problem; the o
 from __future__ import annotations
 
 import inspect
-import sys
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,7 +13,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tokpar.errors import OptionError, PluginError, UnknownNameError
-from tokpar.fork_locks import in_child, own_lock
 from tokpar.hooks import (
     OFFERS,
     PARTS_ELSEWHERE,
@@ -70,36 +69,13 @@ class PluginRecord:
     problem: str | None
 
 
-class Names:
-    """What is registered under which name. `own`: tokpar's own plugin.
-
-    A plugin with a disputed name provides nothing, unless it is tokpar's own plugin."""
-
-    def __init__(self, own: Plugin, others: Sequence[Plugin]) -> None:
-        self.own, self.others = own, others
-        self.disputes = _disputes((own, *others))
-        tables: dict[str, dict[str, tuple[Any, Plugin]]] = {kind: {} for _, kind in OFFERS.values()}
-        for plugin in (own, *others):
-            for kind, offered in () if self.problem(plugin) else plugin.offers:
-                tables[kind][offered.name] = offered, plugin
-        self.tables = {kind: dict(sorted(table.items())) for kind, table in tables.items()}
-
-    def problem(self, plugin: Plugin) -> str | None:
-        """Returns why the plugin provides nothing, or None.
-
-        tokpar's own plugin keeps a name that another plugin claims too."""
-        if plugin is self.own:
-            return None
-        disputed = (self.disputes[each] for each in _claims(plugin) if each in self.disputes)
-        return plugin.problem or next(disputed, None)
-
-
 class Registry:
     """The tables of registered names. `load` builds a registry; `register` adds a plugin object."""
 
     def __init__(self, own: Plugin, others: Sequence[Plugin] = ()) -> None:
-        self._lock = own_lock(self)
-        self._names = Names(own, others)
+        self._own = own
+        self._lock = threading.Lock()
+        self._settle(others)
 
     @classmethod
     def load(cls, entry_points: Iterable[EntryPoint] | None = None) -> Registry:
@@ -126,11 +102,12 @@ class Registry:
         name = name or getattr(plugin, "__name__", None) or type(plugin).__name__
         fresh = load_plugin(name, "this program", "", lambda: plugin)
         with self._lock:
-            names = Names(self._names.own, [*self._names.others, fresh])
-            problem = names.problem(fresh)
+            before = self._others
+            self._settle([*before, fresh])
+            problem = self._problem(fresh)
             if problem is not None:
+                self._settle(before)
                 raise PluginError(f"{fresh.label}: {problem}")
-            self._names = names
 
     def strategy(self, name: str) -> Strategy:
         """Returns the strategy of that name.
@@ -164,17 +141,16 @@ class Registry:
 
     def commands(self) -> list[Command]:
         """Returns all subcommands, sorted by name."""
-        return [command for command, _ in self._names.tables["command"].values()]
+        return [command for command, _ in self._tables["command"].values()]
 
     def kinds_of(self, name: str) -> list[str]:
         """Returns the kinds registered under a name, sorted: "splitter", "strategy", ..."""
-        return [kind for kind, table in sorted(self._names.tables.items()) if name in table]
+        return [kind for kind, table in sorted(self._tables.items()) if name in table]
 
     def tokenizer_sources(self) -> list[TokenizerSource]:
         """Returns all tokenizer sources: tokpar's own first, then by name."""
-        names = self._names
-        rows = names.tables["tokenizer"].values()
-        return [source for source, _ in sorted(rows, key=lambda row: row[1] is not names.own)]
+        rows = self._tables["tokenizer"].values()
+        return [source for source, _ in sorted(rows, key=lambda row: row[1] is not self._own)]
 
     def strategies(self) -> list[StrategyRecord]:
         """Returns all strategies, sorted by name."""
@@ -187,14 +163,14 @@ class Registry:
                 owner=plugin.owner,
                 options=_describe_options(strategy.build),
             )
-            for strategy, plugin in self._names.tables["strategy"].values()
+            for strategy, plugin in self._tables["strategy"].values()
         ]
 
     def plugins(self) -> list[PluginRecord]:
         """Returns all plugins: tokpar's own first, then by name. Failed plugins have a problem."""
-        records, names = [], self._names
-        for plugin in (names.own, *sorted(names.others, key=lambda each: (each.name, each.owner))):
-            problem = names.problem(plugin)
+        records = []
+        for plugin in (self._own, *sorted(self._others, key=lambda each: (each.name, each.owner))):
+            problem = self._problem(plugin)
             provides = () if problem else tuple(f"{kind} {name}" for kind, name in _claims(plugin))
             records.append(
                 PluginRecord(plugin.name, plugin.owner, plugin.version, provides, problem)
@@ -202,14 +178,13 @@ class Registry:
         return records
 
     def _find(self, kind: str, shape: type[Offer], name: str) -> Offer:
-        names = self._names
-        table = names.tables[kind]
+        table = self._tables[kind]
         if name in table:
             found = table[name][0]
             assert isinstance(found, shape)
             return found
-        if (kind, name) in names.disputes:
-            raise PluginError(names.disputes[kind, name])
+        if (kind, name) in self._disputes:
+            raise PluginError(self._disputes[kind, name])
         advice = [self.failed_plugins(), self.advice_on_parts(name) if kind == "strategy" else ""]
         if name in PARTS_ELSEWHERE and not self.kinds_of(name):
             advice.append(f"{name!r} comes with tokpar-strategies: {install('tokpar-strategies')}")
@@ -218,8 +193,7 @@ class Registry:
     def failed_plugins(self) -> str:
         """Returns the names of the plugins that provide nothing, in words, or "": a name that is
         unknown may be one of theirs."""
-        names = self._names
-        failed = sorted({plugin.name for plugin in names.others if names.problem(plugin)})
+        failed = sorted({plugin.name for plugin in self._others if self._problem(plugin)})
         if not failed:
             return ""
         return f"not loaded, `tokpar plugins` says why: {', '.join(failed)}"
@@ -227,11 +201,32 @@ class Registry:
     def advice_on_parts(self, name: str) -> str:
         """Returns what to write instead of the name of a splitter or merger where a strategy is
         asked for; "" for another name."""
-        if name in self._names.tables["splitter"]:
+        if name in self._tables["splitter"]:
             return f"{name!r} is a splitter: name a merger, too, such as {name}+certified"
-        if name in self._names.tables["merger"]:
+        if name in self._tables["merger"]:
             return f"{name!r} is a merger: name a splitter, too, such as cut+{name}"
         return ""
+
+    def _problem(self, plugin: Plugin) -> str | None:
+        """Returns why the plugin provides nothing, or None.
+
+        tokpar's own plugin keeps a name that another plugin claims too."""
+        if plugin is self._own:
+            return None
+        disputed = (self._disputes[each] for each in _claims(plugin) if each in self._disputes)
+        return plugin.problem or next(disputed, None)
+
+    def _settle(self, others: Sequence[Plugin]) -> None:
+        """Build the tables of names.
+
+        A plugin with a disputed name provides nothing, unless it is tokpar's own plugin."""
+        plugins = (self._own, *others)
+        self._others, self._disputes = others, _disputes(plugins)
+        tables: dict[str, dict[str, tuple[Any, Plugin]]] = {kind: {} for _, kind in OFFERS.values()}
+        for plugin in plugins:
+            for kind, offered in () if self._problem(plugin) else plugin.offers:
+                tables[kind][offered.name] = offered, plugin
+        self._tables = {kind: dict(sorted(table.items())) for kind, table in tables.items()}
 
 
 def _claims(plugin: Plugin) -> list[_Claim]:
@@ -308,10 +303,9 @@ def _describe_option(parameter: inspect.Parameter) -> str:
     return shown.replace(repr(annotation), annotation, 1) if isinstance(annotation, str) else shown
 
 
-_lock = own_lock(sys.modules[__name__])
+_loading = threading.RLock()
 _loads: list[int] = []
 """A number while plugins are loaded."""
-in_child(_loads.clear)  # no other thread loads them there
 _registry: list[Registry] = []
 
 
@@ -321,7 +315,7 @@ def registry() -> Registry:
     Raises PluginError for a call of a plugin while it is loaded: at its module level, or in a
     hook."""
     if not _registry:
-        with _lock:
+        with _loading:
             if _loads:
                 raise PluginError(
                     "it calls tokpar while it is loaded; call tokpar in the functions that its "

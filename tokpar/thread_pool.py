@@ -6,6 +6,7 @@ it shares, it does by itself."""
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections import deque
@@ -71,8 +72,7 @@ def share(job: Callable[[Job], Result], work: Iterable[Job], workers: int) -> li
     if workers == 1 or len(jobs) < 2 or _state.is_worker:
         return [job(each) for each in jobs]
     found, failed = dict[int, Result](), dict[int, BaseException]()
-    waiting, running = deque(range(len(jobs))), set[object]()
-    idle = threading.Condition()  # noqa: TID251  # no other call has it
+    waiting, running, idle = deque(range(len(jobs))), set[object](), threading.Condition()
 
     def take_jobs() -> None:
         with suppress(IndexError):  # no job is waiting
@@ -115,13 +115,15 @@ class BackgroundJob:
 
     def __init__(self, job: Callable[[], object]) -> None:
         self._job: Callable[[], object] | None = job
-        self._lock = own_lock(self)
+        self._lock, self._process = threading.Lock(), os.getpid()
         with suppress(RuntimeError):  # no thread can be started
             submit(self.wait)
 
     def wait(self) -> None:
         """Do the job, unless another thread does it or has done it: wait for that. Raises its
-        error. A forked child does it again if it was not done before the fork."""
+        error."""
+        if self._process != os.getpid():  # the thread that did it is lost in a child process
+            self._lock, self._process = threading.Lock(), os.getpid()
         with self._lock:
             if self._job is not None:
                 self._job()

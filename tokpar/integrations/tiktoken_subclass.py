@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 import types
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -25,15 +26,6 @@ from tokpar.errors import EngineError, OptionError
 from tokpar.foreign_errors import raise_foreign
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.loading import load
-from tokpar.text_counts import (
-    ARGUMENTS,
-    LEFT_OVER,
-    OF_DROP_INS,
-    STRATEGY,
-    UNTRUSTED,
-    TextCounts,
-    fallback_reason,
-)
 from tokpar.types import Rows
 
 AllowedSpecial = Literal["all"] | AbstractSet[str]
@@ -51,6 +43,15 @@ MANY_IDS = 1 << 16
 """Ids from which on shared objects are faster than new ones, which are near in memory."""
 
 
+_counts: list[dict[int, int]] = []
+"""The `calls` of each `FastPath` that was made: a count that is shown does not go back."""
+
+
+def calls() -> int:
+    """How many texts tokpar encoded for all results of `as_tiktoken` of this process."""
+    return sum(sum(list(count.values())) for count in _counts)
+
+
 class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may be missing
     """A `tiktoken.Encoding` that encodes long texts and batches through tokpar.
 
@@ -62,18 +63,8 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
 
     @property
     def tokpar_calls(self) -> int:
-        """How many texts went through tokpar; `tokpar_texts` says how."""
-        return self._tokpar.counts.through_tokpar
-
-    @property
-    def tokpar_texts(self) -> dict[str, int]:
-        """How many texts were encoded in each way: "compiled", "cut", "untrusted", "engine"."""
-        return self._tokpar.counts.by_way
-
-    @property
-    def tokpar_fallbacks(self) -> dict[str, int]:
-        """Why tiktoken encoded texts, and how many; see `tokpar.text_counts.REASONS`."""
-        return self._tokpar.counts.fallbacks
+        """How many texts tokpar has encoded; tiktoken encoded all others."""
+        return sum(list(self._tokpar.calls.values()))
 
     def encode(
         self,
@@ -91,10 +82,8 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
         if untrusted is not None:
             encoder = path.trusted_encoder(allowed_special, disallowed_special)
             trusted: list[int] = encoder.encode(text, untrusted=untrusted).ids.tolist()
-            path.counts.add({UNTRUSTED: 1}, "")
             return trusted
-        is_plain = allowed_special is _NOTHING and disallowed_special == "all"
-        if is_plain:
+        if allowed_special is _NOTHING and disallowed_special == "all":
             found = path.compiled_ids(text, path.tokenizer)
             if found is not None:
                 return found
@@ -107,7 +96,6 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
         ids: list[int] = own(
             text, allowed_special=allowed_special, disallowed_special=disallowed_special
         )
-        path.count_own(1, is_plain)
         return ids
 
     def encode_ordinary(self, text: str) -> list[int]:
@@ -121,7 +109,6 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
             if rows is not None:
                 return path.lists(rows)[0]
         ids: list[int] = path.original.encode_ordinary(text)
-        path.count_own(1, True)
         return ids
 
     def encode_to_numpy(
@@ -143,7 +130,6 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
         ids: IdArray = own(
             text, allowed_special=allowed_special, disallowed_special=disallowed_special
         )
-        path.count_own(1, False)
         return ids
 
     def encode_batch(
@@ -177,7 +163,7 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
             rows = path.encode(texts, **special, own=path.original.encode if special else None)
             if rows is not None:
                 return path.lists(rows)
-        return [*getattr(super(), name)(texts, **options)]  # which calls and counts each text
+        return [*getattr(super(), name)(texts, **options)]
 
     def _tokpar_original(self) -> tiktoken.Encoding:
         """The original encoding, which `tokpar.load` loads in place of this object."""
@@ -196,7 +182,8 @@ def _hashable(special: Literal["all"] | Collection[str]) -> Any:
 class FastPath:
     """How a `TokparEncoding` encodes through tokpar. `tokenizer` refuses all special tokens.
     `takes_all`: the compiled call takes texts of every length. `adapter_for(allowed)` encodes these
-    special tokens and refuses none. `rebuild(original)` makes such an encoding again."""
+    special tokens and refuses none. `rebuild(original)` makes such an encoding again. `calls`: how
+    many texts tokpar encoded in each thread, so that no count is lost."""
 
     original: tiktoken.Encoding
     tokenizer: TiktokenTokenizer
@@ -205,7 +192,7 @@ class FastPath:
     encode_batch: Callable[[Sequence[str], TokenizerAdapter], Batch]
     adapter_for: Callable[[frozenset[str]], TiktokenTokenizer]
     rebuild: Callable[[tiktoken.Encoding], TokparEncoding]
-    counts: TextCounts = field(default_factory=partial(TextCounts, OF_DROP_INS))
+    calls: dict[int, int] = field(default_factory=dict)
     encoders: dict[object, Encoder] = field(default_factory=dict)
 
     def trusted_encoder(
@@ -234,13 +221,11 @@ class FastPath:
         later = tokenizer.later_call if self.takes_all else None
         if later is None or later.call is None or not isinstance(text, str):
             return None
-        try:
-            ids = later.call.encode(text)
-        except EngineError:  # a MismatchError is logged, and tiktoken encodes from now on
-            return None
+        ids = later.call.encode(text)
         if ids is None:
             return None
-        self.counts.one_compiled()
+        thread = threading.get_ident()
+        self.calls[thread] = self.calls.get(thread, 0) + 1
         found: list[int] = ids.tolist()
         return found
 
@@ -271,20 +256,12 @@ class FastPath:
         if not _any_holds(texts, allowed):
             allowed = frozenset()  # all ids are those of ordinary text: one cache serves them
         try:
-            adapter = self.adapter_for(allowed)
-            batch = self.encode_batch(texts, adapter)
+            rows = self.encode_batch(texts, self.adapter_for(allowed)).rows
         except EngineError:
             return None
-        self.counts.add(batch.ways, fallback_reason(adapter.later_call))
-        return batch.rows
-
-    def count_own(self, texts: int, was_asked: bool) -> None:
-        """Count texts that tiktoken encoded by its own call. `was_asked`: the compiled call was
-        asked for them, if there is one."""
-        reason = fallback_reason(self.tokenizer.later_call) if self.takes_all else STRATEGY
-        if reason == LEFT_OVER and not was_asked:
-            reason = ARGUMENTS
-        self.counts.add_own(texts, reason)
+        thread = threading.get_ident()
+        self.calls[thread] = self.calls.get(thread, 0) + len(texts)
+        return rows
 
     def lists(self, rows: Rows) -> list[list[int]]:
         """The ids of each row."""
@@ -329,6 +306,7 @@ def make_faster(
     refusing = TiktokenTokenizer(tokenizer.encoding, _NOTHING, "all", tokenizer.cache_bytes)
     columns = smallest_text, encode_batch, adapters, rebuild
     made._tokpar = FastPath(original, refusing, takes_all, *columns)
+    _counts.append(made._tokpar.calls)
     return made
 
 
