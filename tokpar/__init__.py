@@ -67,7 +67,7 @@ from tokpar.calls import (
     strategies,
     stream,
 )
-from tokpar.encoder import Encoder
+from tokpar.encoder import Encoder, EncoderReport
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import (
     ChangedError,
@@ -121,6 +121,7 @@ __all__ = [
     "DecodeStream",
     "DecodeStreams",
     "Encoder",
+    "EncoderReport",
     "Encoding",
     "EngineError",
     "FileFormatError",

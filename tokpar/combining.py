@@ -21,12 +21,14 @@ both parts: "lines+edges"."""
 class StrategyParts:
     """The splitter and the merger of a strategy.
 
-    `tunable`: the caller set no option, so the encoder may choose the sizes."""
+    `tunable`: the caller set no option, so the encoder may choose the sizes. `approximate`: a seam
+    that no rule licenses may be joined."""
 
     name: str
     splitter: Splitter
     merger: Merger
     tunable: bool
+    approximate: bool = False
 
 
 def build_parts(
@@ -45,7 +47,8 @@ def build_parts(
         tunable = record.lossless and not options
         made = build_strategy(record, options)
         _require_methods(*made)
-        return StrategyParts(record.name, *made, tunable)
+        approximate = not record.lossless or bool(_approximate_options(record, options))
+        return StrategyParts(record.name, *made, tunable, approximate)
     if not isinstance(parts, tuple) or len(parts) != 2:
         raise OptionError(
             "strategy must be a name, or a splitter and a merger, such as ('cut', 'certified'); "
@@ -53,7 +56,7 @@ def build_parts(
         )
     found = _combine_parts(*parts, options)
     if allow_approximate:
-        return found
+        return replace(found, approximate=True)
     from tokpar.overlap.mergers import LicensedMerger, LicensedSplitter
 
     splitter, merger = LicensedSplitter(found.splitter), LicensedMerger(found.merger)
@@ -94,10 +97,14 @@ def _maker(part: object, kind: str) -> tuple[Callable[..., Any], bool]:
     return lambda: part, False
 
 
+def _approximate_options(record: Strategy, options: Mapping[str, Any]) -> list[str]:
+    """Returns the options that make a lossless strategy approximate, in words."""
+    chosen = ((n, value) for n, value in record.approximate_if if options.get(n) == value)
+    return [f"{name}={value!r}" for name, value in chosen]
+
+
 def _require_lossless(record: Strategy, options: Mapping[str, Any]) -> None:
-    options_chosen = [
-        f"{name}={value!r}" for name, value in record.approximate_if if options.get(name) == value
-    ]
+    options_chosen = _approximate_options(record, options)
     if record.lossless and not options_chosen:
         return
     what = " with ".join([f"strategy {record.name!r}", *options_chosen]) + " is approximate"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,13 +12,19 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from tokpar.adapter_parts import ids_for_own_call, later_call_of, own_call_of
+from tokpar.adapter_parts import (
+    ids_for_own_call,
+    later_call_of,
+    own_call_of,
+    why_not_compiled,
+)
 from tokpar.arrays import IdArray, frozen_ids, lengths_of
 from tokpar.cached_property import cached_property
 from tokpar.combining import StrategyName, build_parts
 from tokpar.encoding import Batch, Encoding, KnownRow
 from tokpar.errors import OptionError
 from tokpar.foreign_parts import require_methods
+from tokpar.fork_locks import own_lock
 from tokpar.interfaces import Decodes, Executor, HasSpec, PostProcesses, TokenizerAdapter, facts_of
 from tokpar.limits import require_text, worker_count
 from tokpar.loading import DEFAULT_TOKENIZER, load
@@ -27,6 +32,7 @@ from tokpar.plan import Plan, serial_report
 from tokpar.policy import TOO_SHORT, Fit, fit_for, smallest_row
 from tokpar.registry import registry
 from tokpar.seams import NO_SEAMS
+from tokpar.text_counts import ENGINE, STRATEGY, TextCounts, fallback_reason
 from tokpar.types import Facts, Rows, Seam
 
 if TYPE_CHECKING:
@@ -36,10 +42,10 @@ if TYPE_CHECKING:
     from tokpar.chunks.budget import Keep, KeptTexts
     from tokpar.chunks.end_ids import Side
     from tokpar.chunks.text_chunk import TextChunk
-    from tokpar.concatenation import EncodeRows
     from tokpar.decoding.streams import DecodeStream, DecodeStreams
     from tokpar.decoding.tables import DecodeTable
     from tokpar.sessions.session import Session
+    from tokpar.short_texts import PartEncoder
     from tokpar.trust.trusted_encoder import Control, TrustedEncoder
     from tokpar.trust.trusted_session import TrustedSession
 
@@ -58,6 +64,20 @@ Spans = Sequence[tuple[int, int]]
 """[start, stop) of parts of a text, code points, ascending."""
 Texts = Iterable[str] | Iterable[bytes] | Any
 """`str`, UTF-8 `bytes`, or a pyarrow.Array or pyarrow.ChunkedArray of strings."""
+
+
+@dataclass(frozen=True)
+class EncoderReport:
+    """What an encoder did so far.
+
+    `texts`: how many texts were encoded in each way: "compiled" by the compiled call, "cut" at
+    certified cuts, "engine" by one call of the engine. `fallbacks`: how many texts of the way
+    "engine" there are for each reason, see `tokpar.text_counts.REASONS`. `why_not_compiled`: why
+    no compiled call answers now; empty if one does."""
+
+    texts: Mapping[str, int]
+    fallbacks: Mapping[str, int]
+    why_not_compiled: str
 
 
 class Encoder:
@@ -94,11 +114,11 @@ class Encoder:
         }
         self._workers = worker_count(workers)
         parts = build_parts(strategy, options, allow_approximate)
-        self._strategy = parts.name
+        self._strategy, self._approximate = parts.name, parts.approximate
         self._splitter, self._merger = parts.splitter, parts.merger
         self._executors: dict[str, Executor] = {}
         self._plans: _Plans | None = None
-        self._lock = threading.Lock()
+        self._lock = own_lock(self)
         self._executor = _known_executor(executor)
         own = self.tokenizer = load(tokenizer)
         never = why_never_cut(own)
@@ -115,6 +135,7 @@ class Encoder:
         self._compiled_report = replace(
             self._short, plan=COMPILED, executor="memo", why_not_compiled=""
         )
+        self._counts = TextCounts()
         self._decode_tables: tuple[tuple[object, DecodeTable], ...] = ()
         self._trusted_encoders: dict[object, TrustedEncoder] = {}
 
@@ -167,8 +188,10 @@ class Encoder:
         if self._own_call is not None and len(text) < alone:
             from tokpar.results import encode_by_own_call  # the compiled call does without it
 
-            return encode_by_own_call(text, self.tokenizer, self._own_call, self._short)
-        return self._encode_batch([text], self.tokenizer)[0]
+            found = encode_by_own_call(text, self.tokenizer, self._own_call, self._short)
+            self._counts.add({ENGINE: 1}, self.fallback_reason)
+            return found
+        return self._counted(self._encode_batch([text], self.tokenizer))[0]
 
     def encode_segments(
         self, segments: Iterable[tuple[str, bool]], *, control: Control = "default"
@@ -202,6 +225,7 @@ class Encoder:
             ids, seams = call.encode_long(text, self._workers) or (None, ())
         if ids is None:
             return None
+        self._counts.one_compiled()
         final = ids
         if not call.is_final or len(ids) > self._most_ids:
             from tokpar.spans import postprocess_own  # most calls are final
@@ -255,7 +279,24 @@ class Encoder:
         the text and the byte."""
         from tokpar.cache.utf8_texts import texts_of  # importing tokpar does without it
 
-        return self._encode_batch(texts_of(texts), self.tokenizer)
+        return self._counted(self._encode_batch(texts_of(texts), self.tokenizer))
+
+    def _counted(self, batch: Batch) -> Batch:
+        """Returns `batch`, after its texts were counted."""
+        self._counts.add(batch.ways, self.fallback_reason)
+        return batch
+
+    @property
+    def fallback_reason(self) -> str:
+        """Why the engine encodes a text in one call, see `tokpar.text_counts.REASONS`."""
+        later = later_call_of(self.tokenizer)
+        return fallback_reason(later) if later is self._later_call else STRATEGY
+
+    @property
+    def report(self) -> EncoderReport:
+        """What `encode`, `encode_batch` and `encode_iter` did so far, see `EncoderReport`."""
+        why = why_not_compiled(self.tokenizer)
+        return EncoderReport(self._counts.by_way, self._counts.fallbacks, why)
 
     def encode_iter(self, texts: Texts, *, batch_bytes: int = BATCH_BYTES) -> Iterator[Encoding]:
         """Returns an iterator of the encodings of `texts`, in order, in bounded memory.
@@ -277,8 +318,9 @@ class Encoder:
 
         tokenizer = self.tokenizer
         if len(texts) == 1:
-            return self._encode_batch(texts, tokenizer).__getitem__
-        return postprocess_each(self.unprocessed_batch(texts, tokenizer), texts, tokenizer)
+            return self._counted(self._encode_batch(texts, tokenizer)).__getitem__
+        batch = self._counted(self.unprocessed_batch(texts, tokenizer))
+        return postprocess_each(batch, texts, tokenizer)
 
     async def aencode(self, text: str) -> Encoding:
         """Returns what `encode` returns, from a thread, so that the caller's event loop goes on.
@@ -295,7 +337,7 @@ class Encoder:
         from tokpar.cache.utf8_texts import texts_of
 
         some = texts_of(texts)  # the caller may change them later
-        return await asyncio.to_thread(lambda: self._encode_batch(some, self.tokenizer))
+        return await asyncio.to_thread(self.encode_batch, some)
 
     @property
     def takes_compiled_call(self) -> bool:
@@ -410,12 +452,12 @@ class Encoder:
         return fit_texts(texts, self.tokenizer, self.rows_of_parts, budget, keep)
 
     @cached_property
-    def rows_of_parts(self) -> EncodeRows:
+    def rows_of_parts(self) -> PartEncoder:
         """The fastest exact encoder of parts of a text, see `PartEncoder`."""
         from tokpar.short_texts import PartEncoder  # importing tokpar does without it
 
-        def in_parallel(texts: Sequence[str]) -> Rows:
-            return self.unprocessed_batch(texts, self.tokenizer).rows
+        def in_parallel(texts: Sequence[str]) -> Batch:
+            return self.unprocessed_batch(texts, self.tokenizer)
 
         return PartEncoder(self.tokenizer, in_parallel if self.exact else None, self._workers)
 
@@ -572,7 +614,7 @@ class Encoder:
             built = self._build_executor(executor) if isinstance(executor, str) else executor
             whole = self._smallest_split > 0  # the caller set no chunk size
             parts = self._splitter, built, self._merger
-            plan = Plan(tokenizer, *parts, self._strategy, whole, self._uncut)
+            plan = Plan(tokenizer, *parts, self._strategy, whole, self._uncut, self._approximate)
             plans.by_executor[name] = plan
         return plan
 

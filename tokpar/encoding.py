@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, NamedTuple, Protocol, overload
@@ -228,6 +228,8 @@ class Batch(Sequence[Encoding]):
     report: Report
     _row: Callable[[int], Encoding]
     _spans: Callable[[bool], SpanArray] | None = None
+    ways: Mapping[str, int] = field(default_factory=dict)
+    """How many texts were encoded in each way, see `tokpar.text_counts`."""
 
     def spans(self) -> SpanArray:
         """Returns `Encoding.spans` of all texts in one array, in the order of `ids`.

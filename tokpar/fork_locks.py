@@ -1,4 +1,4 @@
-"""The locks of this package, which are free in a forked child.
+"""What a forked child needs: free locks, whole modules, and no trace of its parent's threads.
 
 A child process has only the thread that forked. A lock that another thread held at that moment is
 never released there. So each lock of a module or of an object is made by `own_lock`, and one hook
@@ -10,8 +10,11 @@ after each line. One assignment commits a change of several values."""
 from __future__ import annotations
 
 import os
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from importlib import import_module
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
@@ -20,6 +23,10 @@ if TYPE_CHECKING:
 
 _owners: WeakSet[object] = WeakSet()
 _actions: list[Callable[[], None]] = []
+_is_child = False
+_import_locks: Mapping[str, object] = getattr(sys.modules["_frozen_importlib"], "_module_locks", {})
+"""The names of the modules that are being imported."""
+_PACKAGES = sys.stdlib_module_names | {"numpy", "pluggy", "regex", "tiktoken", "tokenizers"}
 
 
 def own_lock(owner: object) -> RLock:
@@ -33,7 +40,31 @@ def in_child(action: Callable[[], None]) -> None:
     _actions.append(action)
 
 
+def is_child() -> bool:
+    """True in a process that was forked after tokpar was imported: the threads that engines had
+    started are missing there."""
+    return _is_child
+
+
+def _await_imports() -> None:
+    """Wait until no other thread is importing a module that this package imports: a child would
+    wait for the end of that import for ever. Functions import what they need at their first run."""
+    seen = set[str]()
+    while names := {*filter(_is_imported_here, [*_import_locks])} - seen:
+        seen |= names
+        for name in names:
+            with suppress(ImportError):  # that of the other thread, which raises it there
+                import_module(name)  # waits for the other thread
+
+
+def _is_imported_here(name: str) -> bool:
+    package = name.partition(".")[0]
+    return package.startswith("tokpar") or package in _PACKAGES
+
+
 def _renew() -> None:
+    global _is_child
+    _is_child = True
     for owner in _owners:
         owner.__dict__["_lock"] = threading.RLock()
     for action in _actions:
@@ -41,4 +72,4 @@ def _renew() -> None:
 
 
 if hasattr(os, "register_at_fork"):  # Windows has no fork
-    os.register_at_fork(after_in_child=_renew)
+    os.register_at_fork(before=_await_imports, after_in_child=_renew)

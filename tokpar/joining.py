@@ -18,6 +18,7 @@ from tokpar.plan import Plan
 from tokpar.seams import NO_SEAMS, Columns, Everywhere, Licence, Seams, sides_of
 from tokpar.types import Chunk, Join, Piece, Report, Rows, Rule, Seam, Split
 
+_APPROXIMATE = "approximate strategy"
 # Rounds of local repair before the whole text is encoded serially. Each round at least halves the
 # number of open seams, so more rounds would only repeat work.
 MOST_REPAIR_ROUNDS = 4
@@ -137,7 +138,10 @@ class Work:
         ids, ids_before = add_up(piece.ids[start:stop] for piece, start, stop in kept)
         placed_seams = place_seams((join.seam for join in joins), ids_before)
         seams = self._seams(chunks, Columns.of(placed_seams), ids_before)
-        encoding = Encoding.of(ids, seams, self._report(chunks))
+        report = self._report(chunks)
+        if self.plan.approximate:
+            report = replace(report, why=f"{_APPROXIMATE}; {_in_words(seams)}")
+        encoding = Encoding.of(ids, seams, report)
         return JoinedText(encoding, chunks, pieces, first, last)
 
     def _report(self, chunks: Sequence[Chunk]) -> Report:
@@ -309,3 +313,12 @@ def place_in_text(error: EngineError, chunks: Sequence[Chunk]) -> EngineError:
 
 def _slice(chunk: Chunk) -> tuple[int, int]:
     return chunk.start, chunk.stop
+
+
+def _in_words(seams: Seams) -> str:
+    """Returns how many seams a rule licenses: "each seam of this text is certified"."""
+    if seams.lossless:
+        return "each seam of this text is certified"
+    licensed = np.array([rule is not None for rule, _, _ in seams.planned.licences])
+    count = int(licensed[seams.planned.codes].sum())
+    return f"{count:,} of {len(seams.planned):,} seams of this text are certified"

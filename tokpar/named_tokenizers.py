@@ -9,8 +9,8 @@ import logging
 import os
 import re
 import socket
+import sys
 import tempfile
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
@@ -25,6 +25,7 @@ from tokpar.adapters import directory_files
 from tokpar.adapters.directory import load as directory_of_transformers
 from tokpar.adapters.settings import DirectoryTokenizer
 from tokpar.errors import FileFormatError, UnknownNameError
+from tokpar.fork_locks import in_child, own_lock
 
 SENTENCEPIECE = (
     "is read by the package tokpar-sentencepiece, with engine='sentencepiece'; or pass what "
@@ -42,7 +43,9 @@ _FILES = (
 """The files of a repository that are read without transformers, if they exist."""
 _SECONDS = 20
 """The time-out of a download for tiktoken, which has none: to connect, and between two reads."""
-_downloading = threading.Lock()
+_lock = own_lock(sys.modules[__name__])
+_read_file: Any = None
+"""What `tiktoken.load` had, while its files are watched."""
 _LEAST_SIMILARITY = 0.8
 _EXPECTED_SOURCES = (
     "expected default, the path of a tokenizer.json, tekken.json, .tiktoken file or BERT "
@@ -156,13 +159,25 @@ def _watched_downloads(missing_files: list[str]) -> Iterator[None]:
         answer.raise_for_status()
         return bytes(answer.content)
 
-    with _downloading:
-        own_read_file = loading.read_file
+    global _read_file
+    with _lock:
+        own_read_file = _read_file = loading.read_file
         loading.read_file = read_file
         try:
             yield
         finally:
-            loading.read_file = own_read_file
+            _end_watch()
+
+
+def _end_watch() -> None:
+    """Also in a child that was forked while another thread watched."""
+    global _read_file
+    if _read_file is not None:
+        loading: Any = import_module("tiktoken.load")
+        loading.read_file, _read_file = _read_file, None
+
+
+in_child(_end_watch)
 
 
 def _cached_place(address: str) -> str:

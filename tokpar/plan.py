@@ -33,7 +33,8 @@ class Plan:
     """How texts are encoded: the splitter cuts, the executor encodes, the merger joins.
 
     `whole`: the cache may be asked for long texts before the splitter cuts them. `uncut`: the
-    reason in reports for texts that the splitter is not asked about."""
+    reason in reports for texts that the splitter is not asked about. `approximate`: the strategy
+    may join where no rule licenses a seam."""
 
     tokenizer: TokenizerAdapter
     splitter: Splitter
@@ -42,6 +43,7 @@ class Plan:
     name: str = ""
     whole: bool = False
     uncut: str = TOO_SHORT
+    approximate: bool = False
 
     @cached_property
     def licence(self) -> Seam | None:

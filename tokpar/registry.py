@@ -5,7 +5,7 @@ Plugins are loaded one by one. A broken plugin is listed with its problem; the o
 from __future__ import annotations
 
 import inspect
-import threading
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tokpar.errors import OptionError, PluginError, UnknownNameError
+from tokpar.fork_locks import in_child, own_lock
 from tokpar.hooks import (
     OFFERS,
     PARTS_ELSEWHERE,
@@ -69,13 +70,36 @@ class PluginRecord:
     problem: str | None
 
 
+class Names:
+    """What is registered under which name. `own`: tokpar's own plugin.
+
+    A plugin with a disputed name provides nothing, unless it is tokpar's own plugin."""
+
+    def __init__(self, own: Plugin, others: Sequence[Plugin]) -> None:
+        self.own, self.others = own, others
+        self.disputes = _disputes((own, *others))
+        tables: dict[str, dict[str, tuple[Any, Plugin]]] = {kind: {} for _, kind in OFFERS.values()}
+        for plugin in (own, *others):
+            for kind, offered in () if self.problem(plugin) else plugin.offers:
+                tables[kind][offered.name] = offered, plugin
+        self.tables = {kind: dict(sorted(table.items())) for kind, table in tables.items()}
+
+    def problem(self, plugin: Plugin) -> str | None:
+        """Returns why the plugin provides nothing, or None.
+
+        tokpar's own plugin keeps a name that another plugin claims too."""
+        if plugin is self.own:
+            return None
+        disputed = (self.disputes[each] for each in _claims(plugin) if each in self.disputes)
+        return plugin.problem or next(disputed, None)
+
+
 class Registry:
     """The tables of registered names. `load` builds a registry; `register` adds a plugin object."""
 
     def __init__(self, own: Plugin, others: Sequence[Plugin] = ()) -> None:
-        self._own = own
-        self._lock = threading.Lock()
-        self._settle(others)
+        self._lock = own_lock(self)
+        self._names = Names(own, others)
 
     @classmethod
     def load(cls, entry_points: Iterable[EntryPoint] | None = None) -> Registry:
@@ -102,12 +126,11 @@ class Registry:
         name = name or getattr(plugin, "__name__", None) or type(plugin).__name__
         fresh = load_plugin(name, "this program", "", lambda: plugin)
         with self._lock:
-            before = self._others
-            self._settle([*before, fresh])
-            problem = self._problem(fresh)
+            names = Names(self._names.own, [*self._names.others, fresh])
+            problem = names.problem(fresh)
             if problem is not None:
-                self._settle(before)
                 raise PluginError(f"{fresh.label}: {problem}")
+            self._names = names
 
     def strategy(self, name: str) -> Strategy:
         """Returns the strategy of that name.
@@ -141,16 +164,17 @@ class Registry:
 
     def commands(self) -> list[Command]:
         """Returns all subcommands, sorted by name."""
-        return [command for command, _ in self._tables["command"].values()]
+        return [command for command, _ in self._names.tables["command"].values()]
 
     def kinds_of(self, name: str) -> list[str]:
         """Returns the kinds registered under a name, sorted: "splitter", "strategy", ..."""
-        return [kind for kind, table in sorted(self._tables.items()) if name in table]
+        return [kind for kind, table in sorted(self._names.tables.items()) if name in table]
 
     def tokenizer_sources(self) -> list[TokenizerSource]:
         """Returns all tokenizer sources: tokpar's own first, then by name."""
-        rows = self._tables["tokenizer"].values()
-        return [source for source, _ in sorted(rows, key=lambda row: row[1] is not self._own)]
+        names = self._names
+        rows = names.tables["tokenizer"].values()
+        return [source for source, _ in sorted(rows, key=lambda row: row[1] is not names.own)]
 
     def strategies(self) -> list[StrategyRecord]:
         """Returns all strategies, sorted by name."""
@@ -163,14 +187,14 @@ class Registry:
                 owner=plugin.owner,
                 options=_describe_options(strategy.build),
             )
-            for strategy, plugin in self._tables["strategy"].values()
+            for strategy, plugin in self._names.tables["strategy"].values()
         ]
 
     def plugins(self) -> list[PluginRecord]:
         """Returns all plugins: tokpar's own first, then by name. Failed plugins have a problem."""
-        records = []
-        for plugin in (self._own, *sorted(self._others, key=lambda each: (each.name, each.owner))):
-            problem = self._problem(plugin)
+        records, names = [], self._names
+        for plugin in (names.own, *sorted(names.others, key=lambda each: (each.name, each.owner))):
+            problem = names.problem(plugin)
             provides = () if problem else tuple(f"{kind} {name}" for kind, name in _claims(plugin))
             records.append(
                 PluginRecord(plugin.name, plugin.owner, plugin.version, provides, problem)
@@ -178,13 +202,14 @@ class Registry:
         return records
 
     def _find(self, kind: str, shape: type[Offer], name: str) -> Offer:
-        table = self._tables[kind]
+        names = self._names
+        table = names.tables[kind]
         if name in table:
             found = table[name][0]
             assert isinstance(found, shape)
             return found
-        if (kind, name) in self._disputes:
-            raise PluginError(self._disputes[kind, name])
+        if (kind, name) in names.disputes:
+            raise PluginError(names.disputes[kind, name])
         advice = [self.failed_plugins(), self.advice_on_parts(name) if kind == "strategy" else ""]
         if name in PARTS_ELSEWHERE and not self.kinds_of(name):
             advice.append(f"{name!r} comes with tokpar-strategies: {install('tokpar-strategies')}")
@@ -193,7 +218,8 @@ class Registry:
     def failed_plugins(self) -> str:
         """Returns the names of the plugins that provide nothing, in words, or "": a name that is
         unknown may be one of theirs."""
-        failed = sorted({plugin.name for plugin in self._others if self._problem(plugin)})
+        names = self._names
+        failed = sorted({plugin.name for plugin in names.others if names.problem(plugin)})
         if not failed:
             return ""
         return f"not loaded, `tokpar plugins` says why: {', '.join(failed)}"
@@ -201,32 +227,11 @@ class Registry:
     def advice_on_parts(self, name: str) -> str:
         """Returns what to write instead of the name of a splitter or merger where a strategy is
         asked for; "" for another name."""
-        if name in self._tables["splitter"]:
+        if name in self._names.tables["splitter"]:
             return f"{name!r} is a splitter: name a merger, too, such as {name}+certified"
-        if name in self._tables["merger"]:
+        if name in self._names.tables["merger"]:
             return f"{name!r} is a merger: name a splitter, too, such as cut+{name}"
         return ""
-
-    def _problem(self, plugin: Plugin) -> str | None:
-        """Returns why the plugin provides nothing, or None.
-
-        tokpar's own plugin keeps a name that another plugin claims too."""
-        if plugin is self._own:
-            return None
-        disputed = (self._disputes[each] for each in _claims(plugin) if each in self._disputes)
-        return plugin.problem or next(disputed, None)
-
-    def _settle(self, others: Sequence[Plugin]) -> None:
-        """Build the tables of names.
-
-        A plugin with a disputed name provides nothing, unless it is tokpar's own plugin."""
-        plugins = (self._own, *others)
-        self._others, self._disputes = others, _disputes(plugins)
-        tables: dict[str, dict[str, tuple[Any, Plugin]]] = {kind: {} for _, kind in OFFERS.values()}
-        for plugin in plugins:
-            for kind, offered in () if self._problem(plugin) else plugin.offers:
-                tables[kind][offered.name] = offered, plugin
-        self._tables = {kind: dict(sorted(table.items())) for kind, table in tables.items()}
 
 
 def _claims(plugin: Plugin) -> list[_Claim]:
@@ -303,9 +308,10 @@ def _describe_option(parameter: inspect.Parameter) -> str:
     return shown.replace(repr(annotation), annotation, 1) if isinstance(annotation, str) else shown
 
 
-_loading = threading.RLock()
+_lock = own_lock(sys.modules[__name__])
 _loads: list[int] = []
 """A number while plugins are loaded."""
+in_child(_loads.clear)  # no other thread loads them there
 _registry: list[Registry] = []
 
 
@@ -315,7 +321,7 @@ def registry() -> Registry:
     Raises PluginError for a call of a plugin while it is loaded: at its module level, or in a
     hook."""
     if not _registry:
-        with _loading:
+        with _lock:
             if _loads:
                 raise PluginError(
                     "it calls tokpar while it is loaded; call tokpar in the functions that its "

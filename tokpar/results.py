@@ -30,6 +30,7 @@ from tokpar.spans import (
     spans_of,
     stand_in_ids,
 )
+from tokpar.text_counts import COMPILED, CUT, ENGINE
 from tokpar.types import Report, Rows, Seam
 
 DIVIDED = "divided at every space"
@@ -146,7 +147,19 @@ class Result:
             why_not_compiled=why_not_compiled(plan.tokenizer),
         )
         self.report = self._row(0).report if len(self.texts) == 1 else self._added_up()
-        return Batch(self.final, self.report, self.encoding, self.spans)
+        return Batch(self.final, self.report, self.encoding, self.spans, self._ways())
+
+    def _ways(self) -> dict[str, int]:
+        """Returns how many texts were encoded in each way."""
+        divided = int(self.cache_answered.sum())
+        cut = sum(encoding.report.chunks > 1 for encoding in self.encodings.values())
+        rest = len(self.texts) - divided - cut
+        has_call = not self.report.why_not_compiled
+        ways = {COMPILED if has_call else CUT: divided}
+        by_call = has_call and getattr(self.plan.executor, "answered_by_call", False)
+        ways[CUT] = ways.get(CUT, 0) + cut
+        way = COMPILED if by_call else ENGINE
+        return ways | {way: ways.get(way, 0) + rest}
 
     def _added_up(self) -> Report:
         reports = [encoding.report for encoding in self.encodings.values()]
@@ -269,7 +282,8 @@ def divided_report(report: Report) -> Report:
 def batch_of_one(encoding: Encoding) -> Batch:
     """Returns the batch of the only text of a call."""
     rows = Rows.of([encoding.ids])
-    return Batch(rows, encoding.report, [encoding].__getitem__, partial(_spans_of_one, encoding))
+    spans = partial(_spans_of_one, encoding)
+    return Batch(rows, encoding.report, [encoding].__getitem__, spans, {ENGINE: 1})
 
 
 def _spans_of_one(encoding: Encoding, code_points: bool) -> SpanArray:

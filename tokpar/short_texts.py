@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tokpar.adapter_parts import later_call_of, traits_of
 from tokpar.arrays import IdArray
-from tokpar.concatenation import EncodeRows
 from tokpar.interfaces import HasSegmentCache, TokenizerAdapter
+from tokpar.text_counts import COMPILED, ENGINE
 from tokpar.types import Rows, Seam
 
 if TYPE_CHECKING:
     from tokpar.cache.compiled_call import CompiledCall
+    from tokpar.encoding import Batch
 
 MOST_DIRECT_CHARS, MOST_DIRECT_TEXTS = 1 << 13, 32
 """Up to so many code points in so many parts, parts of a text are encoded one by one, by the
@@ -41,7 +42,10 @@ class PartEncoder:
     theorem 27 joins the tokenizer's own ids. `workers`: threads of the compiled call."""
 
     def __init__(
-        self, tokenizer: TokenizerAdapter, in_parallel: EncodeRows | None, workers: int
+        self,
+        tokenizer: TokenizerAdapter,
+        in_parallel: Callable[[Sequence[str]], Batch] | None,
+        workers: int,
     ) -> None:
         self._tokenizer, self._in_parallel, self._workers = tokenizer, in_parallel, workers
         self._check_text = traits_of(tokenizer).check_text
@@ -50,15 +54,20 @@ class PartEncoder:
     def __call__(self, texts: Sequence[str]) -> Rows:
         """Returns one row per text. Raises the error of the tokenizer's own call for a text that
         the tokenizer refuses."""
+        return self.rows_and_ways(texts)[0]
+
+    def rows_and_ways(self, texts: Sequence[str]) -> tuple[Rows, Mapping[str, int]]:
+        """Returns one row per text, and how many texts were encoded in each way."""
         call = None if self._later is None else self._later.call
         is_small = len(texts) <= MOST_DIRECT_TEXTS and sum(map(len, texts)) <= MOST_DIRECT_CHARS
         if call is not None and texts:
             rows = _few_rows(call, texts) if is_small else self._many_rows(call, texts)
             if rows is not None:
-                return rows
+                return rows, {COMPILED: len(texts)}
         if self._in_parallel is not None and not is_small:
-            return self._in_parallel(texts)
-        return Rows.of(map(self._own_ids, texts))
+            batch = self._in_parallel(texts)
+            return batch.rows, batch.ways
+        return Rows.of(map(self._own_ids, texts)), {ENGINE: len(texts)}
 
     def _many_rows(self, call: CompiledCall, texts: Sequence[str]) -> Rows | None:
         """Returns the rows of texts, or None if the compiled call leaves one to the engine."""

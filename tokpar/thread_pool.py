@@ -6,7 +6,6 @@ it shares, it does by itself."""
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from collections import deque
@@ -72,7 +71,8 @@ def share(job: Callable[[Job], Result], work: Iterable[Job], workers: int) -> li
     if workers == 1 or len(jobs) < 2 or _state.is_worker:
         return [job(each) for each in jobs]
     found, failed = dict[int, Result](), dict[int, BaseException]()
-    waiting, running, idle = deque(range(len(jobs))), set[object](), threading.Condition()
+    waiting, running = deque(range(len(jobs))), set[object]()
+    idle = threading.Condition()  # noqa: TID251  # no other call has it
 
     def take_jobs() -> None:
         with suppress(IndexError):  # no job is waiting
@@ -115,15 +115,13 @@ class BackgroundJob:
 
     def __init__(self, job: Callable[[], object]) -> None:
         self._job: Callable[[], object] | None = job
-        self._lock, self._process = threading.Lock(), os.getpid()
+        self._lock = own_lock(self)
         with suppress(RuntimeError):  # no thread can be started
             submit(self.wait)
 
     def wait(self) -> None:
         """Do the job, unless another thread does it or has done it: wait for that. Raises its
-        error."""
-        if self._process != os.getpid():  # the thread that did it is lost in a child process
-            self._lock, self._process = threading.Lock(), os.getpid()
+        error. A forked child does it again if it was not done before the fork."""
         with self._lock:
             if self._job is not None:
                 self._job()

@@ -61,7 +61,11 @@ def test_the_whole_text_gets_what_tiktoken_gives_for_every_setting(
 ) -> None:
     text, tokenizer = "".join(pieces), adapter(encoding(), **settings)
     expected = outcome(lambda: encoding().encode(text, **settings))
-    assert outcome(lambda: tokenizer.encode_whole(text)) == expected
+    got = outcome(lambda: tokenizer.encode_whole(text))
+    if isinstance(expected, tuple):  # its own words, and where tokpar takes what they advise
+        assert isinstance(got, tuple)
+        got = got[0], got[1].partition("tokpar takes")[0]
+    assert got == expected
 
     def in_two_steps() -> Any:
         tokenizer.check_text(text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
+import tokpar
 from tests.conftest import drawn
+from tests.support.tokenizers_drawn import is_panic
+from tokpar import Encoder
 from tokpar.adapters.hf_postprocess import postprocess_of
 from tokpar.adapters.hf_version import load
 from tokpar.errors import EngineError
@@ -155,6 +160,58 @@ def test_a_stride_as_large_as_what_is_kept_panics_natively_and_is_an_engine_erro
         postprocess_single(adapter, adapter.encode("abcd"), "abcd")
     with pytest.raises(EngineError, match="stride"):
         finished(adapter, [adapter.encode("abcd")], ["abcd"])
+
+
+STRIDE_TOO_LARGE = {"stride": 7, "strategy": "LongestFirst", "direction": "Right"}
+stored_truncations = st.fixed_dictionaries(
+    {
+        "max_length": st.integers(0, 9),
+        "stride": st.integers(0, 12),
+        "strategy": st.sampled_from(["LongestFirst", "OnlyFirst", "OnlySecond"]),
+        "direction": st.sampled_from(["Left", "Right"]),
+    }
+)
+
+
+@pytest.mark.ids
+@given(
+    st.sampled_from(["none", "bert", "several ids"]),
+    stored_truncations,
+    st.booleans(),
+    st.lists(st.text("abc", max_size=12), min_size=1, max_size=3),
+    st.booleans(),
+)
+@example("none", {**STRIDE_TOO_LARGE, "max_length": 5}, False, ["abc", "abcdefgh"], False)
+@example("bert", {**STRIDE_TOO_LARGE, "max_length": 3}, True, ["a", "abcdefgh"], True)
+def test_a_stored_stride_of_any_size_loads_and_is_what_the_own_call_makes_of_it(
+    post: str, truncation: dict[str, Any], pads: bool, texts: list[str], turned_off: bool
+) -> None:
+    config = json.loads(made(post, None, {} if pads else None).to_str())
+    own = Tokenizer.from_str(json.dumps({**config, "truncation": truncation}))
+    settings = {"truncation": False} if turned_off else {}
+    encoder = Encoder(tokpar.load(own, **settings))
+    if turned_off:
+        own.no_truncation()
+    for text in texts:
+        assert_same(lambda: encoder.encode(text).ids.tolist(), lambda: own.encode(text).ids)  # noqa: B023
+    assert_same(
+        lambda: [each.ids.tolist() for each in encoder.encode_batch(texts)],
+        lambda: [each.ids for each in own.encode_batch(texts)],
+    )
+
+
+def assert_same(call: Callable[[], object], own: Callable[[], object]) -> None:
+    """Both return the same, or the engine fails and the call raises its error or EngineError."""
+    try:
+        expected = own()
+    except BaseException as error:
+        if not is_panic(error) and "Truncation error" not in str(error):
+            raise
+        kind = EngineError if is_panic(error) else Exception
+        with pytest.raises(kind, match=r"[Ss]tride|Second"):
+            call()
+    else:
+        assert call() == expected
 
 
 @pytest.mark.parametrize("post", ["repeats", "drops", "between", "in two parts", "two insert"])

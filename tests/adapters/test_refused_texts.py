@@ -10,10 +10,11 @@ import pytest
 import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import Tokenizer
 
 import tokpar
 from tests.support.paths import VOCAB
-from tokpar import arrays
+from tokpar import arrays, kernel_modules
 from tokpar.chunks import encoded_text
 from tokpar.files.formats import read_ranks
 
@@ -99,6 +100,40 @@ def test_a_refused_special_token_is_refused_by_every_door(
 
 
 # ------------------------------------------------------------------------------- giving up
+
+
+@cache
+def byte_level_with(pattern: str) -> Tokenizer:
+    """A byte-level BPE that isolates the matches of `pattern`."""
+    config = json.loads((VOCAB / "deepseek_part.json").read_text(encoding="utf-8"))
+    split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated"}
+    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
+    stages = [split | {"invert": False}, level | {"use_regex": False}]
+    config["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": stages}
+    return Tokenizer.from_str(json.dumps(config))
+
+
+@cache
+def prepared_encoder(own: Tokenizer) -> tokpar.Encoder:
+    encoder = tokpar.Encoder(own)
+    encoder.prepare()
+    return encoder
+
+
+@pytest.mark.ids
+@pytest.mark.skipif(kernel_modules.CALL is None, reason="the engine encodes without the kernel")
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)+$"])
+@given(before=st.sampled_from(["", "b", "x y "]), behind=st.sampled_from(["!", " b", "! x"]))
+def test_a_text_on_which_the_own_pattern_gives_up_has_the_ids_of_its_definition_from_tables(
+    pattern: str, before: str, behind: str
+) -> None:
+    text, own = before + "a" * 40 + behind, byte_level_with(pattern)
+    prepared = prepared_encoder(own)
+    expected = byte_level_with("a+$").encode(text).ids  # the same matches, found in one way
+    assert prepared.encode(text).ids.tolist() == expected
+    engine = tokpar.Encoder(tokpar.load(own, engine_check="always"))
+    with pytest.raises(tokpar.EngineError, match="too many ways to match"):
+        engine.encode(text)
 
 
 @pytest.mark.each_value

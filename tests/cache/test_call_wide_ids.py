@@ -148,6 +148,18 @@ def test_added_tokens_have_no_more_bytes_than_the_tree_of_them_has_nodes(
         call_tables._added_arrays({"<seven>": token, "<eight!>": token, "x": token})
 
 
+@pytest.mark.parametrize("bits", [8, 12])
+def test_tokens_have_no_more_bytes_than_a_place_may_be(
+    bits: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """256 bytes and "ab" have 258 bytes together."""
+    monkeypatch.setattr(call_tables, "_PLACE_BITS", bits)
+    path = tmp_path / "tokenizer.json"
+    path.write_text(file_with({"ab": 256}, [["a", "b"]]))
+    adapter: Any = tokpar.load(str(path))
+    assert ("4 GiB" in adapter.later_call.why_none) == (bits == 8)
+
+
 def source_with(kind: str, wide: int) -> Any:
     """A small file or encoding; the id of one token that no merge has is `wide`."""
     if kind == "ranks":

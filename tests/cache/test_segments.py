@@ -382,3 +382,41 @@ def test_threads_that_share_a_table_get_the_ids_of_their_own_texts() -> None:
         thread.join(60)
     assert not any(thread.is_alive() for thread in threads)
     assert wrong == []
+
+
+@needs_kernel
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_child_does_not_wait_for_a_thread_of_its_parent_that_has_the_table() -> None:
+    """It begins with an empty table, or has the whole one: with a GIL always, compiled by
+    tests/recipes/plain_c.py by chance."""
+    code = """
+import os, signal, threading, warnings
+import numpy as np
+from tokpar import kernel_modules
+warnings.simplefilter("ignore")
+table, words = kernel_modules.CALL.Segments(bytes([7]) * 256, 1024), [f" w{k}" for k in range(300)]
+ids, edges = np.arange(300, dtype=np.uint32), np.arange(301, dtype=np.int64)
+done = threading.Event()
+table.learn(words, ids, edges)
+def work():
+    while not done.is_set():
+        table.learn(words, ids, edges)
+        table.look_up(("".join(words),))
+thread = threading.Thread(target=work); thread.start()
+code = 0
+for _ in range(20):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(30)  # ends a child that waits
+        for _ in range(2):
+            found, _, _, missed, _ = table.look_up(("".join(words),))
+            assert len(found) // 4 + len(missed) == 300
+            table.learn(words, ids, edges)
+        os._exit(0 if found == ids.tobytes() else 1)
+    code = os.waitpid(child, 0)[1]
+    if code:
+        break
+done.set(); thread.join()
+assert code == 0, code
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=240)

@@ -17,7 +17,7 @@ from tests.support.paths import ROOT, VOCAB
 PACKAGE = ROOT / "tokpar"
 
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"cached_property", "data", "errors", "arrays", "kernel_sources"}),
+    frozenset({"cached_property", "data", "errors", "arrays", "kernel_sources", "text_counts"}),
     frozenset({"foreign_errors", "fork_locks"}),
     frozenset({"cache_files"}),
     frozenset({"limits", "types", "text_files", "kernel_modules", "disk_cache"}),
@@ -283,7 +283,7 @@ import tokpar
 tokpar.encode("The quick brown fox, again. " * 400, sys.argv[1])
 print(*(name for name in sys.modules if name.partition(".")[0] == "tokpar"))
 """
-MOST_FILES, MOST_LINES = 64, 11_000
+MOST_FILES, MOST_LINES = 66, 11_000
 
 
 @pytest.mark.parametrize("name", ["deepseek_part", "metaspace_unigram"])

@@ -32,6 +32,10 @@ def codes_of(source: str, path: str) -> list[str]:
     [
         "from functools import cached_property\n\nprint(cached_property)",
         "import functools\n\nprint(functools.cached_property)",
+        "import threading\n\nprint(threading.Lock())",
+        "from threading import RLock\n\nprint(RLock())",
+        "import threading as of_threads\n\nprint(of_threads.Condition())",
+        "import os\n\nos.register_at_fork(before=print)",
     ],
 )
 @pytest.mark.parametrize(

@@ -58,6 +58,8 @@ VARIABLES = {
     "(serving.md#the-cache-on-disk)",
     "TOKPAR_KERNEL": "`none`: use no compiled code, `compiled`: an error where there is none; not "
     "set: the compiled code if it is there. The ids are the same",
+    "TOKPAR_AS_HF": "`0`: objects of `as_hf`, also those of `patch_transformers` and of "
+    "tokpar-vllm, give every text but untrusted ones to the tokenizer's own engine",
     "TOKPAR_VLLM": "`0`: the package tokpar-vllm changes nothing in vLLM",
     "TOKPAR_SGLANG": "`0`: the package tokpar-vllm changes nothing in SGLang",
     "TOKPAR_BUILD": "while tokpar is installed from source: `0`: do not compile, `1`: fail if it "

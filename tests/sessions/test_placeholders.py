@@ -43,7 +43,7 @@ def made(*tokens: AddedToken, normalizer: Any = None) -> Tokenizer:
 def expanded_text(session: Session) -> str:
     """The text of a session, each placeholder as often as its id stands there."""
     return "".join(
-        row.text if row.data is None else row.text * row.count for row in session._all_rows
+        row.text if row.data is None else row.text * row.count for row in session._state.all_rows
     )
 
 

@@ -86,7 +86,7 @@ def test_texts_of_one_version_are_shared_by_forks() -> None:
     fork.append("another way")
     for each in (session, fork):
         assert each.unprocessed_ids.tolist() == ids_of(session._tokenizer, each.text)
-    assert session._rope.left.left is fork._rope.left.left  # type: ignore[union-attr]
+    assert session._state.rope.left.left is fork._state.rope.left.left  # type: ignore[union-attr]
 
 
 # ------------------------------------------------------------------------------------ work
@@ -114,7 +114,7 @@ def test_appends_of_single_characters_leave_long_segments() -> None:
     session = encoder_of("cl100k_part").session()
     for char in PROSE * 20:
         session.append(char)
-    segments = list(editing.segments_after(session._rope, 0))
+    segments = list(editing.segments_after(session._state.rope, 0))
     assert len(segments) < len(session) / 100
     assert session.unprocessed_ids.tolist() == ids_of(session._tokenizer, PROSE * 20)
 

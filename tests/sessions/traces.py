@@ -136,7 +136,7 @@ def check_pins(rng: random.Random, adapter: TokenizerAdapter, seen: Counter[str]
 
 def sum_of(session: Session) -> int:
     """Where the text after the last pin begins, code points."""
-    return session._pins.chars
+    return session._state.pins.chars
 
 
 def cuts_of(adapter: TokenizerAdapter) -> StableCuts:

@@ -12,6 +12,7 @@ import numpy as np
 import tokenizers
 
 from tokpar import kernel_modules
+from tokpar.adapters.engine_batches import call_batch
 from tokpar.adapters.hf_look import is_dense
 from tokpar.adapters.hf_postprocess import parse_component
 from tokpar.adapters.hf_version import installed_release
@@ -174,7 +175,7 @@ def _encode_many(
     if len(texts) <= FEW:
         found = [copy.encode(text, add_special_tokens=False) for text in texts]
     else:
-        found = copy.encode_batch_fast(list(texts), add_special_tokens=False)
+        found = call_batch(copy.encode_batch_fast, texts, add_special_tokens=False)
     return [np.array(encoding.ids, dtype=np.uint32) for encoding in found]
 
 

@@ -54,16 +54,14 @@ def private_copy(own: Any, without_tokens: bool = False) -> tuple[Any, str | Non
     why = None
     try:
         states = {name: parse_component(each) for name, each in components.items()}
-        private = Tokenizer.from_str(json.dumps({**_EMPTY, **states}))
-        private.model = own.model
+        private = _with_truncation(own, states)
     except Exception as error:  # the library has no exception type for this
         raise_foreign(error)
         why = CUSTOM if "ustom" in str(error) else f"its components cannot be copied: {error}"
-        private = _with_components(own, COMPONENTS)
+        private = _with_truncation(own, {})
+        _set_components(private, own, COMPONENTS)
     if not without_tokens:
         _add_tokens(private, own)
-    if own.truncation is not None:
-        private.enable_truncation(**own.truncation)
     if own.padding is not None:
         private.enable_padding(**own.padding)
     return private, why
@@ -72,17 +70,30 @@ def private_copy(own: Any, without_tokens: bool = False) -> tuple[Any, str | Non
 def bare_copy(own: Any) -> Any:
     """Returns a tokenizer with the same stages up to the model, all shared, and no
     post-processing."""
-    private = _with_components(own, _BEFORE_THE_MODEL)
+    private = Tokenizer(own.model)
+    _set_components(private, own, _BEFORE_THE_MODEL)
     _add_tokens(private, own)
     return private
 
 
-def _with_components(own: Any, names: tuple[str, ...]) -> Any:
-    private = Tokenizer(own.model)
+def _with_truncation(own: Any, states: Json) -> Any:
+    """Returns a tokenizer with the model and truncation of `own`, and components of `states`.
+
+    It is read from JSON: a file may have a stride that `enable_truncation` refuses, and the engine
+    fails only for a text that is cut then."""
+    cut = own.truncation
+    if cut is not None:
+        strategy = cut["strategy"].title().replace("_", "")
+        cut = {**cut, "strategy": strategy, "direction": cut["direction"].title()}
+    private = Tokenizer.from_str(json.dumps({**_EMPTY, **states, "truncation": cut}))
+    private.model = own.model
+    return private
+
+
+def _set_components(private: Any, own: Any, names: tuple[str, ...]) -> None:
     for name in names:
         if getattr(own, name) is not None:
             setattr(private, name, getattr(own, name))
-    return private
 
 
 def _add_tokens(private: Any, own: Any) -> None:

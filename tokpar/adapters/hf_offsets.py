@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokpar.adapters.engine_batches import call_batch
 from tokpar.adapters.hf_look import AFFIXES
 from tokpar.adapters.hf_postprocess import OTHER_IDS
 from tokpar.adapters.hf_source import id_array
@@ -147,7 +149,7 @@ class EngineOffsets:
 
     def _encode(self, texts: list[str]) -> Iterator[tuple[IdArray, SpanArray]]:
         """Yields the engine's ids and offsets of each text."""
-        encode = self.engine.encode_batch
+        encode = partial(call_batch, self.engine.encode_batch)
         for encoding in call_engine(texts, encode, texts, add_special_tokens=False):
             flat = np.fromiter(chain.from_iterable(encoding.offsets), dtype=np.int64)
             yield id_array(encoding.ids), flat.reshape(-1, 2)

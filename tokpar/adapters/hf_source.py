@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
+from tokpar.adapters.engine_batches import call_batch, pad_batch
 from tokpar.adapters.settings import DirectoryTokenizer, path_of, refusing
 from tokpar.arrays import IdArray
 
@@ -46,7 +47,9 @@ class Caller:
         """Returns the ids that the caller gets for several texts in one call."""
         if self.native is not self.own:
             return [self.ids(text, add_special_tokens) for text in texts]
-        encodings = self.own.encode_batch(list(texts), add_special_tokens=add_special_tokens)
+        call = self.own.encode_batch
+        encodings = call_batch(call, texts, add_special_tokens=add_special_tokens)
+        pad_batch(self.own, encodings)
         return [id_array(encoding.ids) for encoding in encodings]
 
 

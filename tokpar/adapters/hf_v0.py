@@ -27,6 +27,7 @@ from tokpar.adapter_parts import (
     ids_for_own_call,
 )
 from tokpar.adapters.cached_rows import call_refused
+from tokpar.adapters.engine_batches import call_batch, pad_batch
 from tokpar.adapters.hf_copy import (
     bare_copy,
     facts_of_copy,
@@ -73,7 +74,10 @@ MODELS = "BPE", "WordPiece"
 """Models that the compiled call may have."""
 # Above this many code points `encode` takes the batch call, which needs half the time and memory.
 _LONG = 1 << 18
-_OWN_ENDS = "its truncation and padding are a part of its own call, which nothing can replace"
+_OWN_ENDS = (
+    "its truncation and padding are a part of its own call, which nothing can replace; call "
+    "no_truncation() and no_padding() of the tokenizer first, or encode its texts one by one"
+)
 _ENCODING = ("encode", "_encode_plus", "_batch_encode_plus")
 SPECIAL_TOKENS = tuple(
     f"{name}_token" for name in ["bos", "eos", "unk", "sep", "pad", "cls", "mask"]
@@ -173,12 +177,12 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         if refused is not None:
             return refused
         from tokpar.adapters.hf_call import call_parts_of  # other models do without it
-        from tokpar.cache.compiled_build import LaterCall
+        from tokpar.cache.compiled_build import later_call
 
         engine, special = self._chunks, self._postprocess.final_special_tokens
         look = partial(_is_same_model, engine, self._model_look)
         parts = call_parts_of(engine, self.facts, source, special, look, self._file_bytes)
-        return parts if isinstance(parts, str) else LaterCall(parts)
+        return parts if isinstance(parts, str) else later_call(parts)
 
     @property
     def postprocess_refused(self) -> str | None:
@@ -297,7 +301,8 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         """Returns one row per text, on all cores, GIL released. Raises EngineError on a panic."""
         self._require_unchanged()
         try:
-            encodings = self._chunks.encode_batch_fast(list(texts), add_special_tokens=False)
+            call = self._chunks.encode_batch_fast
+            encodings = call_batch(call, texts, add_special_tokens=False)
         except BaseException as error:
             raise_foreign(error)
             if isinstance(error, Exception) or is_panic(error):
@@ -323,8 +328,9 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
     def whole_batch(self, texts: Sequence[str]) -> Rows:
         self._require_unchanged()
         add = self.settings.add_special_tokens
-        batch = list(texts)
-        encodings = call_engine(texts, self._whole.encode_batch, batch, add_special_tokens=add)
+        call = partial(call_batch, self._whole.encode_batch)
+        encodings = call_engine(texts, call, texts, add_special_tokens=add)
+        pad_batch(self._whole, encodings)
         return Rows.of(id_array(encoding.ids) for encoding in encodings)
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
@@ -438,7 +444,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
             return [self.decode(row) for row in rows]
         self._require_unchanged()
         own_rows = [*map(ids_for_own_call, rows)]
-        return list(self._decoder.decode_batch(own_rows, skip_special_tokens=False))
+        return call_batch(self._decoder.decode_batch, own_rows, skip_special_tokens=False)
 
     def decode_by_table(self, rows: Sequence[Sequence[int] | IdArray]) -> list[str | None]:
         """Returns `decode` of each row; None where only `decode` knows it. Raises: see `decode`."""

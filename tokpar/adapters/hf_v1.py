@@ -11,7 +11,7 @@ import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from tokenizers import Tokenizer
 
 from tokpar.adapter_parts import DecodingParts, EngineTraits, Loader, Origin, ids_for_own_call
 from tokpar.adapters.decoding_parts import parts_of_hf_one
+from tokpar.adapters.engine_batches import call_batch
 from tokpar.adapters.fingerprint import fingerprint_of
 from tokpar.adapters.hf_postprocess import (
     PostProcess,
@@ -174,7 +175,9 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
         return self._batch(texts, self._call)
 
     def _batch(self, texts: Sequence[str], settings: Mapping[str, Any]) -> Rows:
-        encodings = call_engine(texts, self._own.encode_batch, list(texts), **settings)
+        encodings = call_engine(
+            texts, partial(call_batch, self._own.encode_batch), texts, **settings
+        )
         offsets = offsets_of(map(len, encodings))
         ids = np.empty(offsets[-1], dtype=np.uint32)
         # few new arrays at a time, so that they stay in the processor's cache

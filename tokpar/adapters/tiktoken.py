@@ -32,7 +32,7 @@ from tokpar.adapters.tiktoken_encodings import (
     twin_of,
 )
 from tokpar.arrays import IdArray, IntArray, SpanArray
-from tokpar.cache.compiled_build import LaterCall
+from tokpar.cache.compiled_build import LaterCall, later_call
 from tokpar.cache.merges import Source
 from tokpar.cache.segment_cache import SegmentCache, segment_cache_for
 from tokpar.cached_property import cached_property
@@ -272,7 +272,7 @@ class TiktokenTokenizer(EncodingAdapter, CachedAdapter):
         if isinstance(parts, str):
             self._why_no_call = parts
             return None
-        return LaterCall(parts)
+        return later_call(parts)
 
     @property
     def _source(self) -> Source:

@@ -88,15 +88,23 @@ static i64 encode_at(Call *self, Scratch *s, i64 n, i64 count)
     return count;
 }
 
-/* Returns the UTF-8 of a str; NULL, without an error, if it has none. */
+/* Returns the UTF-8 of a str; NULL if it has none, or with MemoryError. */
 static const char *utf8_of(PyObject *text, i64 *n)
 {
     Py_ssize_t size = 0;
     const char *utf8 = PyUnicode_Check(text) ? PyUnicode_AsUTF8AndSize(text, &size) : NULL;
-    if (!utf8)
+    if (!utf8 && !(PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_MemoryError)))
         PyErr_Clear();
     *n = size;
     return size < MOST_TEXT ? utf8 : NULL;
+}
+
+/* Returns None, or NULL without memory, for what has no UTF-8. */
+static PyObject *no_answer(void)
+{
+    if (PyErr_Occurred())
+        return NULL;
+    Py_RETURN_NONE;
 }
 
 static PyObject *bytes_of(const void *data, i64 n) { return PyBytes_FromStringAndSize(data, (Py_ssize_t)n); }
@@ -145,7 +153,7 @@ static PyObject *encode(Call *self, const char *utf8, i64 n, int is_plain)
 {
     i64 count = is_plain ? 0 : self->before_count;
     if (!utf8)
-        Py_RETURN_NONE;
+        return no_answer();
     Scratch *s = take_scratch(self);
     if (!s || !take_text(s, utf8, n, 0)) {
         put_scratch(self, s);
@@ -214,7 +222,7 @@ static PyObject *call_encode_part(Call *self, PyObject *args)
         return PyErr_Format(PyExc_ValueError, "start and stop do not fit");
     const char *utf8 = utf8_of(text, &n);
     if (!utf8)
-        Py_RETURN_NONE;
+        return no_answer();
     int is_ascii = PyUnicode_GetLength(text) == n;
     i64 first = is_ascii ? (start < n ? start : n) : byte_of(utf8, n, start);
     i64 last = is_ascii ? (stop < n ? stop : n) : first + byte_of(utf8 + first, n - first, stop - start);
@@ -228,7 +236,7 @@ static PyObject *call_encode_places(Call *self, PyObject *text)
     i64 n;
     const char *utf8 = utf8_of(text, &n);
     if (!utf8)
-        Py_RETURN_NONE;
+        return no_answer();
     Scratch *s = take_scratch(self);
     if (!s || !take_text(s, utf8, n, 0)) {
         put_scratch(self, s);
@@ -262,7 +270,10 @@ static Row *rows_in(PyObject *texts, i64 n)
 {
     Row *rows = malloc(sizeof(Row) * (size_t)(n + 1));
     for (i64 k = 0; rows && k < n; k++)
-        rows[k].utf8 = utf8_of(PyTuple_GetItem(texts, (Py_ssize_t)k), &rows[k].size);
+        if (!(rows[k].utf8 = utf8_of(PyTuple_GetItem(texts, (Py_ssize_t)k), &rows[k].size)) && PyErr_Occurred()) {
+            free(rows);
+            return NULL;
+        }
     return rows;
 }
 

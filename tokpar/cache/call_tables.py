@@ -29,8 +29,9 @@ tokens, and so many more."""
 USES_AVX2 = True
 """Sure cuts are found 32 bytes at a time where the processor can."""
 _END, _MOST_SYMBOLS, _MOST_STAGES, _LONG = 255, 127, 8, 16
-_NODE_BITS = 24
-"""Bits of the number of a node in call_added.h."""
+_NODE_BITS, _PLACE_BITS = 24, 32
+"""Bits of the number of a node in call_added.h; of a place among all bytes of tokens (words.h), or
+among the ids of words (call_words.h)."""
 TREE = ("edges", "root", "rule_joins", "tokens")
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FREE = np.uint64(2**64 - 1)
@@ -111,6 +112,8 @@ def with_words(
     `is_whole`: True for a token that is one id as a word; the others have the ids that the merges
     make."""
     lengths = np.diff(ends, prepend=0)
+    if int(lengths.sum()) >> _PLACE_BITS:
+        raise GateError("its tokens have 4 GiB of bytes or more")
     none = dict.fromkeys(TREE, np.zeros(0, dtype=np.uint8))
     arrays = lengths_by_id(ids, lengths) | none | arrays
     long = lengths[lengths >= _LONG]

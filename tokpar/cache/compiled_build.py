@@ -28,6 +28,9 @@ found."""
 BEING_MADE = "its tables are being made"
 IN_BACKGROUND = True
 """Tables are made by a thread of the pool, so nobody waits for them."""
+AT_FIRST_CALL = False
+"""Nothing is made or mapped before the first text: a process may load a tokenizer and encode
+nothing."""
 DRAWN, DRAWN_AGAIN = 400, 40
 """The most texts that are compared with the engine when tables are made, and when they are read."""
 FARTHEST = 1 << 16
@@ -68,12 +71,17 @@ class LaterCall:
     Tables on disk are mapped at once. Others are made by a thread of the pool. `call` is None
     until then, and for a tokenizer that has no compiled call; `why_none` says why."""
 
+    call: CompiledCall | None
+    tables: str
+    """Where the tables come from, in words; empty before they are there."""
+
     def __init__(self, parts: CallParts, in_background: bool | None = None) -> None:
-        self.call: CompiledCall | None = None
-        self.why_none = BEING_MADE
-        """Why `call` is None; empty if there is a call."""
-        self.tables = ""
-        """Where the tables come from, in words; empty before they are there."""
+        self._why_none, self.tables = BEING_MADE, ""
+        self._start(parts, in_background)
+
+    def _start(self, parts: CallParts, in_background: bool | None = None) -> None:
+        """Map the tables, or begin to make them."""
+        self.call = None
         self._later: BackgroundJob | None = None
         if parts.is_known:
             self._take(_stored_call(parts, _key(parts)) or BEING_MADE, _read_from())
@@ -81,6 +89,16 @@ class LaterCall:
             self._later = BackgroundJob(partial(self._build, parts))
         elif self.call is None:
             self._build(parts)
+
+    @property
+    def why_none(self) -> str:
+        """Why no compiled call answers, in words; empty if one does."""
+        return self._why_none if self.call is None else self.call.why_stopped
+
+    @property
+    def is_being_made(self) -> bool:
+        """True until the tables are there, or it is known why there are none."""
+        return self._why_none is BEING_MADE
 
     def wait(self) -> CompiledCall | None:
         """Returns the call, after its tables were made; None if there is none."""
@@ -99,14 +117,48 @@ class LaterCall:
                 made = _new_call(parts, key)
                 self._take(made, _made_in(time.perf_counter() - start, key))
         except BaseException as error:
-            self.why_none = f"its tables could not be made: {error_text(error)}"
+            self._why_none = f"its tables could not be made: {error_text(error)}"
             raise
 
     def _take(self, found: CompiledCall | str, tables: str) -> None:
         """Take the call, or why there is none. `tables`: where its tables come from."""
         self.tables = "" if isinstance(found, str) else tables
-        self.why_none = found if isinstance(found, str) else ""
+        self._why_none = found if isinstance(found, str) else ""
         self.call = None if isinstance(found, str) else found
+
+
+class DeferredCall(LaterCall):
+    """A `LaterCall` whose tables are mapped or made when somebody first looks at `call`. From then
+    on the object is a plain `LaterCall`."""
+
+    def __init__(self, parts: CallParts) -> None:
+        self._why_none, self.tables, self._parts = BEING_MADE, "", parts
+
+    def __getattr__(self, name: str) -> CompiledCall | None:
+        if name != "call":
+            raise AttributeError(name)
+        parts = self.__dict__.pop("_parts", None)  # one thread gets them; others do not wait
+        if parts is not None:
+            self.__dict__["call"] = None
+            self.__class__ = LaterCall  # type: ignore[assignment]  # one class further up
+            self._start(parts)
+        return self.__dict__.get("call")
+
+    @property
+    def why_none(self) -> str:
+        """Why no compiled call answers, in words."""
+        return "its tables are made when the first text comes"
+
+    def wait(self) -> CompiledCall | None:
+        """Returns the call, after its tables were made; None if there is none."""
+        if self.call is None and type(self) is LaterCall:  # the look has started it
+            return self.wait()
+        return self.call
+
+
+def later_call(parts: CallParts) -> LaterCall:
+    """Returns the compiled call of a tokenizer, as soon as there is one."""
+    return DeferredCall(parts) if AT_FIRST_CALL else LaterCall(parts)
 
 
 def _read_from() -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -66,6 +66,8 @@ class CompiledCall:
         self._call, self._encode_many = call, encode_many
         self._tokenize, self._find_cut = tokenize, find_cut
         self._holes: dict[bytes, IdArray] = {}
+        self.why_stopped = ""
+        """The message of the MismatchError after which the call answers nothing; else empty."""
 
     def encode(self, text: str) -> IdArray | None:
         """Returns the ids of `text`, with special tokens; uint32, (n,), read-only.
@@ -211,12 +213,19 @@ class CompiledCall:
                 raise_foreign(error)
                 theirs = [-1]
             if theirs is not None and [*theirs] != own:
-                self._call = _NoCall()
-                raise MismatchError(
+                self._stop(
                     f"the engine has ids {theirs[:200]!r} for the word {word[:200]!r}, where the "
                     f"merges of its file give {own[:200]}: tokpar does not use them for this "
                     "tokenizer any more; please report this"
                 )
+
+    def _stop(self, why: str) -> NoReturn:
+        """Answer nothing from now on, log why, and raise MismatchError."""
+        import logging  # a call that is right does without it
+
+        self._call, self.why_stopped = _NoCall(), why
+        logging.getLogger("tokpar").error("the engine encodes all texts from now on: %s", why)
+        raise MismatchError(why)
 
 
 class _NoCall:

@@ -44,7 +44,7 @@ def working(
         return
     is_long = expected_seconds is not None and expected_seconds > WORKING_SECONDS
     total = None if expected_seconds is None else round(expected_seconds)
-    ended = threading.Event()
+    ended = threading.Event()  # noqa: TID251  # no other call has it
     with closing(_bar(total, 0 if is_long else WORKING_SECONDS, unit="s", desc=doing)) as bar:
 
         def move_each_second() -> None:

@@ -6,6 +6,7 @@ one wave while another Python thread turns the other wave into arrays.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from functools import partial
 from typing import cast
@@ -67,13 +68,21 @@ class CachedExecutor:
         self._workers = worker_count(workers)
         self._native, self._threads = NativeExecutor(workers), ThreadExecutor(workers)
         self.without_cache = self._native.name
+        self._of_thread = threading.local()
+
+    @property
+    def answered_by_call(self) -> bool:
+        """True if the compiled call encoded all texts of the last `map` of this thread."""
+        return bool(getattr(self._of_thread, "answered_by_call", False))
 
     def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
         """Returns one row per text. Raises EngineError; LookupError if there can be no spans."""
         later = later_call_of(tokenizer)
+        self._of_thread.answered_by_call = False
         if later is not None and later.call is not None and not spans:
             found: CachedRows = later.call.rows(texts, self._workers)
             if all(found[1]):
+                self._of_thread.answered_by_call = True
                 return found[0]
         inner = self._native if self._has_batch(texts, tokenizer) else self._threads
         self.without_cache = inner.name

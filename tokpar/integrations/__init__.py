@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from functools import partial
 from os import PathLike
@@ -25,10 +26,13 @@ def as_hf(tokenizer: Any, *, smallest_text: int | None = None, **options: Any) -
     engine encodes all others. `smallest_text`: code points from which on a text goes through
     tokpar, None for the length from which on that pays. `options`: those of `Encoder`. Raises
     OptionError for a tokenizer that is not fast, for a class that encodes in its own way, for an
-    unknown option, and for transformers below 4.46.
+    unknown option, and for transformers below 5.
 
     A tokenizer in Python that keeps a tiktoken.Encoding in an attribute, as remote code does, is
-    returned itself. The attribute is then `as_tiktoken` of the encoding, which counts its texts."""
+    returned itself. The attribute is then `as_tiktoken` of the encoding, which counts its texts.
+
+    With the environment variable TOKPAR_AS_HF=0 the engine encodes every text but untrusted ones.
+    """
     if isinstance(tokenizer, (str, PathLike)):
         raise OptionError(
             f"as_hf needs a tokenizer object, got {tokenizer!r}: load it first, by "
@@ -40,12 +44,13 @@ def as_hf(tokenizer: Any, *, smallest_text: int | None = None, **options: Any) -
 
 def accelerate(tokenizer: Any, smallest_text: int | None, options: Mapping[str, Any]) -> Any:
     """What `as_hf` returns. Raises OptionError for the tokenizer, not for options."""
-    from tokpar.integrations import hf_release  # imports transformers
+    from tokpar.integrations import hf  # imports transformers
 
-    hf_release.require_release()
-    from tokpar.integrations import hf
+    hf.require_release()
     from tokpar.integrations.hf_python import accelerate_python
 
+    if os.environ.get("TOKPAR_AS_HF") == "0":
+        smallest_text = hf.NEVER
     if accelerate_python(tokenizer, partial(as_tiktoken, smallest_text=smallest_text, **options)):
         return tokenizer
     return hf.as_hf(tokenizer, partial(Encoder, **options), smallest_text)

@@ -1,29 +1,38 @@
 """`tokpar.as_hf`: a transformers fast tokenizer, of its own class, whose long texts tokpar encodes.
 
 The object is of a subclass that overrides `_encode_plus`, through which every call of transformers
-encodes (batches of transformers 4 through `_batch_encode_plus`), and `__call__`, for calls with few
-arguments. All else is inherited: chat templates,
+encodes, and `__call__`, for calls with few arguments. All else is inherited: chat templates,
 saving, decoding, padding, adding tokens."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Sequence
+import copy
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
 from itertools import pairwise
 from typing import Any
 
 import tokenizers
-from transformers import BatchEncoding, PreTrainedTokenizerFast
-from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy
+
+try:
+    import transformers
+    from transformers import BatchEncoding, PreTrainedTokenizerFast
+    from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy
+except ImportError as error:
+    raise ImportError(
+        "this needs transformers 5.0 or later, below it tokenizers 0.2x: "
+        "pip install 'transformers>=5'"
+    ) from error
 
 from tokpar.adapter_parts import later_call_of
 from tokpar.adapters.hf_copy import private_copy, private_wrapper
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
-from tokpar.adapters.hf_version import own_methods
+from tokpar.adapters.hf_version import numbers, own_methods
 from tokpar.arrays import IdArray, has_surrogate, plain_text
 from tokpar.encoder import LONGEST_ALONE, Encoder
 from tokpar.errors import OptionError
+from tokpar.fork_locks import is_child, own_lock
 from tokpar.integrations.hf_columns import (
     Columns,
     Frame,
@@ -32,34 +41,40 @@ from tokpar.integrations.hf_columns import (
     plain_columns_of,
 )
 from tokpar.integrations.hf_encodings import OWN_ANSWERS, EncodedCall
-from tokpar.integrations.hf_release import (
-    FOLLOWED_METHODS,
-    HAS_BATCH_CALL,
-    PLAIN_ARGUMENTS,
-    copied_settings,
-    pad_token_of,
-)
 from tokpar.integrations.hf_running_calls import begin_call, end_call
 from tokpar.integrations.hf_untrusted import apply_template, encode_untrusted, require_one_text
-from tokpar.integrations.tiktoken_subclass import calls as calls_of_encodings
+from tokpar.text_counts import ARGUMENTS, COMPILED, LEFT_OVER, OF_DROP_INS, TextCounts
 
+OLDEST = (5,)
 SMALLEST_TEXT = 4096
 """Code points of a text, or of all texts of a batch, below which only the engine is asked where the
 tokenizer has no compiled call."""
+_FOLLOWED_METHODS = (
+    *("__call__", "encode", "_encode_plus", "_convert_encoding", "set_truncation_and_padding"),
+    *("_get_padding_truncation_strategies", "_switch_to_input_mode"),
+)
+_SETTINGS = {"_special_tokens_map", "_extra_special_tokens", "model_input_names", "init_kwargs"}
+_SETTINGS |= {"deprecation_warnings"}
+"""Attributes that transformers changes in place: `as_hf` copies them."""
 _ENGINE_SETTINGS = (
     *("max_length", "stride", "pad_to_multiple_of", "padding_side", "split_special_tokens"),
 )
 """Arguments of `_encode_plus` that transformers sets on the engine."""
+_PLAIN_ARGUMENTS = {"add_special_tokens", "truncation", "max_length", "padding", "return_tensors"}
+_PLAIN_ARGUMENTS |= {"return_offsets_mapping", "sanitize_control_tokens", "verbose"}
+"""Arguments of `__call__` that need not go through transformers' own."""
 _KEY = "_tokpar"
-
-_counting = threading.Lock()
-_calls = 0
+_ONE_COMPILED = {COMPILED: 1}
 
 
 def calls() -> int:
     """How many texts tokpar encoded for all transformers tokenizers of this process, and for all
     results of `as_tiktoken`."""
-    return _calls + calls_of_encodings()
+    return OF_DROP_INS.through_tokpar
+
+
+NEVER = sys.maxsize
+"""A `smallest_text` that no text has: the engine encodes all of them."""
 
 
 def as_hf(
@@ -73,8 +88,18 @@ def as_hf(
     if isinstance(tokenizer, AcceleratedMixin):
         tokenizer = tokenizer._tokpar_original()
     view = _rebuild_view(tokenizer, encoder_of, smallest_text)
-    view.__dict__.update(copied_settings(view.__dict__))
+    for name in _SETTINGS & view.__dict__.keys():
+        view.__dict__[name] = copy.copy(view.__dict__[name])
     return view
+
+
+def require_release() -> None:
+    """Raises OptionError for an installed transformers that is too old."""
+    if numbers(transformers.__version__) < OLDEST:
+        raise OptionError(
+            f"as_hf needs transformers 5.0 or later, {transformers.__version__} is installed: "
+            "pip install -U transformers"
+        )
 
 
 def require_followed(tokenizer: Any) -> None:
@@ -91,7 +116,7 @@ def require_followed(tokenizer: Any) -> None:
         engine = type(tokenizer.__dict__.get("_tokenizer")).__qualname__
         raise OptionError(f"as_hf needs a tokenizers.Tokenizer below {kind}, got {engine}")
     own = (
-        {} if isinstance(tokenizer, AcceleratedMixin) else own_methods(tokenizer, FOLLOWED_METHODS)
+        {} if isinstance(tokenizer, AcceleratedMixin) else own_methods(tokenizer, _FOLLOWED_METHODS)
     )
     if own:
         raise OptionError(f"as_hf cannot follow {kind}: {next(iter(own.values()))}")
@@ -109,7 +134,7 @@ def _rebuild_view(
     view: Any = object.__new__(accelerate_class(base))
     view.__dict__.update(tokenizer.__dict__)
     state = Acceleration(base, view.__dict__, encoder_of, smallest_text)
-    if has_own_engine(view):
+    if has_own_engine(view) and smallest_text != NEVER:
         state.encoder()  # to learn a tokenizer is not left to the first call
     view.__dict__[_KEY] = state
     return view
@@ -137,14 +162,17 @@ class Acceleration:
         original: Any = object.__new__(base)
         original.__dict__ = attributes  # the same dict: what is set on one is set on both
         self.original = original
-        self.calls = 0
+        self.counts = TextCounts(OF_DROP_INS)
         self._encoder: Encoder | None = None
-        self._making = threading.Lock()
+        self._lock = own_lock(self)
         self._frames: tuple[object, dict[bool, Frame]] = (None, {})
 
     def encoder(self) -> Encoder:
         """The Encoder of the original tokenizer as it is now."""
-        with self._making:
+        made = self._encoder
+        if made is not None and _is_current(made, self.original):
+            return made
+        with self._lock:  # the others wait for the first
             made = self._encoder
             if made is None or not _is_current(made, self.original):
                 made = self._encoder = self.encoder_of(self.original)
@@ -155,8 +183,8 @@ class Acceleration:
         if not has_own_engine(self.original):
             return False
         least = max(1, self.smallest_text or 0)
-        if self.smallest_text is None and not self._has_call():
-            least = SMALLEST_TEXT
+        if self.smallest_text is None and not self._has_call() and not is_child():
+            least = SMALLEST_TEXT  # the own batch call never ends in a child
         if isinstance(text, str):
             return len(text) >= least
         if not isinstance(text, (list, tuple)) or not all(isinstance(each, str) for each in text):
@@ -166,7 +194,16 @@ class Acceleration:
     def _has_call(self) -> bool:
         """True once the tokenizer has a compiled call, which answers texts of any length."""
         later = None if self._encoder is None else later_call_of(self._encoder.tokenizer)
-        return later is not None and later.call is not None
+        return later is not None and later.call is not None and not later.why_none
+
+    def count_own(self, text: Any) -> None:
+        """Count a text, or a batch of texts, that the engine encodes by its own call."""
+        is_one = not isinstance(text, (list, tuple))
+        made = self._encoder
+        reason = ARGUMENTS if made is None else made.fallback_reason
+        if reason == LEFT_OVER and not (isinstance(text, str) and has_surrogate(text)):
+            reason = ARGUMENTS  # the compiled call was not asked
+        self.counts.add_own(1 if is_one else len(text), reason)
 
     def call(
         self,
@@ -194,30 +231,6 @@ class Acceleration:
             return None
         return self.encode(text, add_special_tokens, columns, verbose)
 
-    def answer(
-        self,
-        tokenizer: Any,
-        text: Any,
-        is_plain: bool,
-        add_special_tokens: Any,
-        how: tuple[Any, Any],
-        kwargs: dict[str, Any],
-    ) -> BatchEncoding | None:
-        """The result of a call of `_encode_plus`, or of `_batch_encode_plus`; None where the own
-        call has to be made. Raises as `encode_untrusted`.
-
-        `is_plain`: `text` is a text or a batch of texts, and all further arguments are in `kwargs`.
-        `how`: the strategies of padding and truncation."""
-        untrusted = kwargs.pop("untrusted", None)
-        verbose = kwargs.get("verbose", True)
-        if untrusted is not None:
-            columns = columns_of(tokenizer, *how, kwargs) if is_plain else None
-            return encode_untrusted(self, text, untrusted, columns, add_special_tokens, verbose)
-        if not is_plain or not isinstance(add_special_tokens, bool) or not self.takes(text):
-            return None
-        columns = columns_of(tokenizer, *how, kwargs)
-        return columns and self.encode(text, add_special_tokens, columns, verbose)
-
     def encode(
         self, text: Any, add_special_tokens: bool, columns: Columns, verbose: bool
     ) -> BatchEncoding | None:
@@ -228,14 +241,19 @@ class Acceleration:
         if frame is None or not columns.fits(frame):
             return None
         texts = [text] if isinstance(text, str) else list(text)
-        rows = self._rows(encoder, adapter, texts)
-        if rows is None:
+        found = self._rows(encoder, adapter, texts)
+        if found is None:
             return None
+        rows, ways = found
         row_encodings = EncodedCall(adapter, texts, rows, frame, columns, add_special_tokens)
         try:
             data = row_encodings.values()
         except OWN_ANSWERS:
             return None
+        if ways is _ONE_COMPILED:
+            self.counts.one_compiled()
+        else:
+            self.counts.add(ways, encoder.fallback_reason)
         return self.result(data, row_encodings, isinstance(text, str), verbose)
 
     def result(
@@ -243,7 +261,6 @@ class Acceleration:
     ) -> BatchEncoding:
         """The result of a call; `data` has its columns. `is_one`: of a text, not of a batch."""
         columns, sequences = row_encodings.columns, row_encodings.frame.sequences
-        self._count(len(row_encodings))
         for row in data["input_ids"]:
             self.original._eventual_warn_about_too_long_sequence(row, columns.max_length, verbose)
         if columns.tensors is not None:
@@ -254,26 +271,26 @@ class Acceleration:
 
     def _rows(
         self, encoder: Encoder, adapter: HuggingFaceTokenizer, texts: Sequence[str]
-    ) -> Sequence[IdArray] | None:
-        """The ids of texts before post-processing; None where only the engine's own call is exact,
-        or is as fast."""
+    ) -> tuple[Sequence[IdArray], Mapping[str, int]] | None:
+        """The ids of texts before post-processing, and how many texts were encoded in each way;
+        None where only the engine's own call is exact, or is as fast."""
         later = adapter.later_call
         call = None if later is None or not encoder.takes_compiled_call else later.call
         try:
             if len(texts) == 1 and call is not None and len(texts[0]) < LONGEST_ALONE:
                 ids = call.encode_plain(texts[0])
                 if ids is not None:
-                    return [ids]
+                    return [ids], _ONE_COMPILED
             is_short = len(texts) == 1 and len(texts[0]) < encoder.smallest_split
             if is_short and self.smallest_text is None and call is None:
                 return None
             if any(map(has_surrogate, texts)):
                 return None  # the engine has its own error for them
-            rows = encoder.rows_of_parts(texts)
+            rows, ways = encoder.rows_of_parts.rows_and_ways(texts)
         except OWN_ANSWERS:
             return None
         edges = pairwise(rows.offsets.tolist())
-        return [rows.ids[start:stop] for start, stop in edges]
+        return [rows.ids[start:stop] for start, stop in edges], ways
 
     def with_private_engine(self) -> Any:
         """The original tokenizer with a copy of its engine, whose settings no other thread changes;
@@ -313,12 +330,6 @@ class Acceleration:
             frames[add_special_tokens] = frame_of(adapter, add_special_tokens)
         return adapter, frames[add_special_tokens]
 
-    def _count(self, texts: int) -> None:
-        global _calls
-        with _counting:
-            self.calls += texts
-            _calls += texts
-
 
 def _is_current(encoder: Encoder, tokenizer: Any) -> bool:
     """True if the tokenizer is what it was when the encoder was made."""
@@ -348,12 +359,12 @@ def _is_followed(tokenizer: Any, kind: type) -> bool:
     own = type(tokenizer)
     if own is not kind and any(
         name in vars(each)
-        for name in FOLLOWED_METHODS
+        for name in _FOLLOWED_METHODS
         for each in own.__mro__[: own.__mro__.index(kind)]
     ):
         return False
     attributes: dict[str, Any] = tokenizer.__dict__
-    return attributes.keys().isdisjoint(FOLLOWED_METHODS)
+    return attributes.keys().isdisjoint(_FOLLOWED_METHODS)
 
 
 def _plain(text: Any) -> Any:
@@ -368,7 +379,7 @@ def _settings(tokenizer: Any, how: object, args: object, kwargs: dict[str, Any])
     """What a call of `_encode_plus` sets on the engine."""
     arguments = tuple(kwargs.get(name) for name in _ENGINE_SETTINGS)
     sides = tokenizer.truncation_side, tokenizer.padding_side, tokenizer.split_special_tokens
-    pad = pad_token_of(tokenizer), tokenizer.pad_token_type_id
+    pad = str(tokenizer._special_tokens_map.get("pad_token")), tokenizer.pad_token_type_id
     return how, args, arguments, sides, pad
 
 
@@ -384,7 +395,7 @@ def accelerate_class(base: Any) -> type:
         def __call__(self, text: Any = None, *args: Any, **kwargs: Any) -> Any:
             if kwargs.get("untrusted") is not None:
                 require_one_text(text, args, kwargs)
-            if not args and kwargs.keys() <= PLAIN_ARGUMENTS and _is_followed(self, kind):
+            if not args and kwargs.keys() <= _PLAIN_ARGUMENTS and _is_followed(self, kind):
                 found = self._tokpar_state().call(text, **kwargs)
                 if found is not None:
                     return found
@@ -398,8 +409,18 @@ def accelerate_class(base: Any) -> type:
 
         @property
         def tokpar_calls(self) -> int:
-            """How many texts tokpar encoded for this object; the engine encoded all others."""
-            return int(self._tokpar_state().calls)
+            """How many texts went through tokpar for this object; `tokpar_texts` says how."""
+            return self._tokpar_state().counts.through_tokpar
+
+        @property
+        def tokpar_texts(self) -> dict[str, int]:
+            """How many texts were encoded in each way: "compiled", "cut", "untrusted", "engine"."""
+            return self._tokpar_state().counts.by_way
+
+        @property
+        def tokpar_fallbacks(self) -> dict[str, int]:
+            """Why the engine encoded texts, and how many; see `tokpar.text_counts.REASONS`."""
+            return self._tokpar_state().counts.fallbacks
 
         def _encode_plus(
             self,
@@ -411,50 +432,33 @@ def accelerate_class(base: Any) -> type:
             *args: Any,
             **kwargs: Any,
         ) -> Any:
-            text, how = _plain(text), (padding_strategy, truncation_strategy)
+            how = padding_strategy, truncation_strategy
             state = self._tokpar_state()
-            is_plain = text_pair is None and not args
-            if HAS_BATCH_CALL:
-                is_plain = is_plain and isinstance(text, str)
-            found = state.answer(self, text, is_plain, add_special_tokens, how, kwargs)
-            if found is not None:
-                return found
+            text = _plain(text)
+            untrusted = kwargs.pop("untrusted", None)
+            if untrusted is not None:
+                columns = columns_of(self, *how, kwargs) if text_pair is None else None
+                verbose = kwargs.get("verbose", True)
+                return encode_untrusted(
+                    state, text, untrusted, columns, add_special_tokens, verbose
+                )
+            plain = text_pair is None and not args and isinstance(add_special_tokens, bool)
+            if plain and state.takes(text):
+                columns = columns_of(self, *how, kwargs)
+                verbose = kwargs.get("verbose", True)
+                found = columns and state.encode(text, add_special_tokens, columns, verbose)
+                if found is not None:
+                    return found
+            state.count_own(text)
             given = text, text_pair, add_special_tokens, *how, *args
             settings = _settings(self, how, args, kwargs)
             return state.own_call(lambda own: base._encode_plus(own, *given, **kwargs), settings)
 
-        if HAS_BATCH_CALL:
-
-            def _batch_encode_plus(
-                self,
-                batch_text_or_text_pairs: Any,
-                add_special_tokens: bool = True,
-                padding_strategy: Any = PaddingStrategy.DO_NOT_PAD,
-                truncation_strategy: Any = TruncationStrategy.DO_NOT_TRUNCATE,
-                *args: Any,
-                **kwargs: Any,
-            ) -> Any:
-                texts, how = (
-                    _plain(batch_text_or_text_pairs),
-                    (padding_strategy, truncation_strategy),
-                )
-                state = self._tokpar_state()
-                is_plain = isinstance(texts, (list, tuple)) and not args
-                found = state.answer(self, texts, is_plain, add_special_tokens, how, kwargs)
-                if found is not None:
-                    return found
-                given = texts, add_special_tokens, *how, *args
-                settings = _settings(self, how, args, kwargs)
-                call = base._batch_encode_plus
-                return state.own_call(lambda own: call(own, *given, **kwargs), settings)
-
-        if hasattr(base, "convert_to_native_format"):  # from 5.0 on
-
-            @classmethod
-            @wraps(base.convert_to_native_format.__func__)
-            def convert_to_native_format(cls, *args: Any, **kwargs: Any) -> Any:
-                # how from_pretrained reads files: `base` looks for an __init__ of its own class
-                return base.convert_to_native_format(*args, **kwargs)
+        @classmethod
+        @wraps(base.convert_to_native_format.__func__)
+        def convert_to_native_format(cls, *args: Any, **kwargs: Any) -> Any:
+            # how from_pretrained reads files: `base` looks for an __init__ of its own class
+            return base.convert_to_native_format(*args, **kwargs)
 
         def __reduce__(self) -> tuple[Any, ...]:
             # not __reduce_ex__, which would win over the __reduce__ of vLLM's cached tokenizer

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import tokenizers
 
+from tokpar.adapters.engine_batches import call_batch, pad_batch
 from tokpar.adapters.hf_copy import private_copy
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.arrays import IdArray, IntArray, SpanArray, offsets_of
@@ -126,7 +127,8 @@ class EncodedCall(Sequence[Any]):
         if self.columns.padding is not None:
             copy.enable_padding(**self.columns.padding)
         add = self.add_special_tokens
-        encodings: list[Any] = copy.encode_batch(list(self.texts), add_special_tokens=add)
+        encodings = call_batch(copy.encode_batch, self.texts, add_special_tokens=add)
+        pad_batch(copy, encodings)
         return encodings
 
     @cached_property

@@ -19,6 +19,7 @@ from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
 from tokpar.integrations.hf_columns import Columns
 from tokpar.integrations.hf_encodings import OWN_ANSWERS, EncodedCall
+from tokpar.text_counts import UNTRUSTED
 from tokpar.trust.trusted_encoder import NamedOrigin
 from tokpar.types import Rows
 
@@ -98,6 +99,7 @@ def encode_untrusted(
         data = call.values()
     except OWN_ANSWERS as error:
         raise OptionError(f"the offsets of this text are not known: {error}") from error
+    state.counts.add({UNTRUSTED: len(texts)}, "")
     return state.result(data, call, isinstance(text, str), verbose)
 
 

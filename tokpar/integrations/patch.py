@@ -4,20 +4,23 @@ load their tokenizer themselves."""
 from __future__ import annotations
 
 import logging
-import threading
+import sys
 from collections.abc import Callable
-from functools import cache, partial, wraps
+from functools import cache, wraps
 from types import TracebackType
 from typing import Any
 
 from tokpar.encoder import Encoder
 from tokpar.errors import OptionError, TokparError
 from tokpar.foreign_errors import raise_foreign
+from tokpar.fork_locks import in_child, own_lock
 from tokpar.integrations import accelerate, require_options_of_as_hf
 
 _LOG = logging.getLogger("tokpar")
-_lock = threading.Lock()
+_lock = own_lock(sys.modules[__name__])
 _active: TransformersPatch | None = None
+_unfinished: TransformersPatch | None = None
+"""The patch that a thread is applying or undoing."""
 
 
 class TransformersPatch:
@@ -25,6 +28,8 @@ class TransformersPatch:
 
     def __init__(self, options: dict[str, Any]) -> None:
         self.options = options
+        self.on_first_tokenizer: Callable[[], object] | None = None
+        """Called once, when `from_pretrained` first returns an object of tokpar."""
         self._replacements: list[tuple[type, Any, Any]] = []  # class, what it had, what it has
 
     @property
@@ -35,7 +40,6 @@ class TransformersPatch:
     def undo(self) -> None:
         """`from_pretrained` returns transformers' own objects again; objects that were made keep
         working. Raises OptionError if the patch is not active, or something patched over it."""
-        global _active
         with _lock:
             if not self.active:
                 raise OptionError("this patch was undone before; patch_transformers() applies one")
@@ -45,9 +49,7 @@ class TransformersPatch:
                         f"{kind.__name__}.from_pretrained was replaced again after this patch: "
                         "undo that change first"
                     )
-            for kind, before, _ in self._replacements:
-                _put_back(kind, before)
-            self._replacements, _active = [], None
+            self._put_back()
 
     def __enter__(self) -> TransformersPatch:
         return self
@@ -67,21 +69,35 @@ class TransformersPatch:
             self._replace_methods()
         except Exception as error:  # other classes than tokpar knows
             raise_foreign(error)
-            for kind, before, _ in self._replacements:
-                _put_back(kind, before)
-            self._replacements = []
+            self._put_back()
             _log_unpatched(error)
         return bool(self._replacements)
+
+    def _put_back(self) -> None:
+        """Undo what was replaced; again, if another thread of a parent process had begun to."""
+        global _active, _unfinished
+        _unfinished = self
+        for kind, before, _ in self._replacements:
+            _put_back(kind, before)
+        self._replacements, _active = [], None
+        _unfinished = None
 
     def _replace_methods(self) -> None:
         from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-        make = partial(_accelerate, self.options)
+        make = self._accelerate
         for kind in (AutoTokenizer, PreTrainedTokenizerFast):
             before = vars(kind).get("from_pretrained")
             ours = _wrap_from_pretrained(kind.from_pretrained.__func__, make)
-            kind.from_pretrained = ours
             self._replacements.append((kind, before, ours))
+            kind.from_pretrained = ours
+
+    def _accelerate(self, tokenizer: Any) -> Any:
+        found, is_made = _accelerate(self.options, tokenizer)
+        if is_made and self.on_first_tokenizer is not None:
+            on_first, self.on_first_tokenizer = self.on_first_tokenizer, None
+            on_first()
+        return found
 
 
 def patch_transformers(*, smallest_text: int | None = None, **options: Any) -> TransformersPatch:
@@ -92,8 +108,8 @@ def patch_transformers(*, smallest_text: int | None = None, **options: Any) -> T
     logger "tokpar" says why. So does one line where nothing of the installed
     transformers can be patched: the result is not active then. A second call with the same
     arguments returns the active patch. Raises OptionError for other arguments while a patch is
-    active, and for transformers below 4.46; ImportError without transformers."""
-    global _active
+    active, and for transformers below 5; ImportError without transformers."""
+    global _active, _unfinished
     asked = {"smallest_text": smallest_text, **options}
     require_options_of_as_hf("patch_transformers", smallest_text, options)
     Encoder(**options)  # its error for the value of an option comes now
@@ -106,27 +122,40 @@ def patch_transformers(*, smallest_text: int | None = None, **options: Any) -> T
         if _active is not None:
             return _active
         patch = TransformersPatch(asked)
-        if _can_import_hf() and patch._apply():
-            _active = patch
+        if _can_import_hf():
+            _unfinished = patch
+            try:
+                _active = patch if patch._apply() else None
+            finally:
+                _unfinished = None
         return patch
 
 
-def _can_import_hf() -> bool:
-    """False, and a line in the log, if the installed transformers lacks what `as_hf` imports.
+def _undo_unfinished() -> None:
+    """In a child that was forked while another thread changed transformers: nothing is patched."""
+    if _unfinished is not None:
+        _unfinished._put_back()
 
-    Raises ImportError without transformers, OptionError for transformers below 4.46."""
-    from importlib.util import find_spec  # only where transformers is to be patched
+
+in_child(_undo_unfinished)
+
+
+def _can_import_hf() -> bool:
+    """False, and a line in the log, if a new transformers lacks what `as_hf` imports.
+
+    Raises ImportError without transformers, OptionError for transformers below 5."""
+    from importlib.metadata import version  # both only where transformers is to be patched
+    from importlib.util import find_spec
 
     try:
-        from tokpar.integrations import hf_release
-
-        hf_release.require_release()
-        from tokpar.integrations import hf  # noqa: F401
+        from tokpar.integrations import hf
     except ImportError as error:
-        if find_spec("transformers") is None:
+        installed = "0" if find_spec("transformers") is None else version("transformers")
+        if int(installed.partition(".")[0]) < 5:
             raise
         _log_unpatched(error.__cause__ or error)
         return False
+    hf.require_release()
     return True
 
 
@@ -136,25 +165,26 @@ def _log_unpatched(error: BaseException) -> None:
 
 
 def _put_back(kind: Any, method: Any) -> None:
-    if method is None:
-        del kind.from_pretrained
-    else:
+    if method is not None:
         kind.from_pretrained = method
+    elif "from_pretrained" in vars(kind):
+        del kind.from_pretrained
 
 
-def _accelerate(options: dict[str, Any], tokenizer: Any) -> Any:
+def _accelerate(options: dict[str, Any], tokenizer: Any) -> tuple[Any, bool]:
+    """Returns `as_hf` of a tokenizer, and True; or the tokenizer itself, and False."""
     encoder_options = {k: v for k, v in options.items() if k != "smallest_text"}
     try:
         from tokpar.integrations import hf
 
         if isinstance(tokenizer, hf.AcceleratedMixin):
-            return tokenizer
-        return accelerate(tokenizer, options["smallest_text"], encoder_options)
+            return tokenizer, False
+        return accelerate(tokenizer, options["smallest_text"], encoder_options), True
     except Exception as error:  # a fault of ours is no reason for a program to end
         raise_foreign(error)
         said = str(error) if isinstance(error, TokparError) else f"{type(error).__name__}: {error}"
         _log_once(f"{type(tokenizer).__name__} is left as it is: {said}")
-        return tokenizer
+        return tokenizer, False
 
 
 @cache

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 import types
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -26,6 +25,15 @@ from tokpar.errors import EngineError, OptionError
 from tokpar.foreign_errors import raise_foreign
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.loading import load
+from tokpar.text_counts import (
+    ARGUMENTS,
+    LEFT_OVER,
+    OF_DROP_INS,
+    STRATEGY,
+    UNTRUSTED,
+    TextCounts,
+    fallback_reason,
+)
 from tokpar.types import Rows
 
 AllowedSpecial = Literal["all"] | AbstractSet[str]
@@ -43,15 +51,6 @@ MANY_IDS = 1 << 16
 """Ids from which on shared objects are faster than new ones, which are near in memory."""
 
 
-_counts: list[dict[int, int]] = []
-"""The `calls` of each `FastPath` that was made: a count that is shown does not go back."""
-
-
-def calls() -> int:
-    """How many texts tokpar encoded for all results of `as_tiktoken` of this process."""
-    return sum(sum(list(count.values())) for count in _counts)
-
-
 class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may be missing
     """A `tiktoken.Encoding` that encodes long texts and batches through tokpar.
 
@@ -63,8 +62,18 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
 
     @property
     def tokpar_calls(self) -> int:
-        """How many texts tokpar has encoded; tiktoken encoded all others."""
-        return sum(list(self._tokpar.calls.values()))
+        """How many texts went through tokpar; `tokpar_texts` says how."""
+        return self._tokpar.counts.through_tokpar
+
+    @property
+    def tokpar_texts(self) -> dict[str, int]:
+        """How many texts were encoded in each way: "compiled", "cut", "untrusted", "engine"."""
+        return self._tokpar.counts.by_way
+
+    @property
+    def tokpar_fallbacks(self) -> dict[str, int]:
+        """Why tiktoken encoded texts, and how many; see `tokpar.text_counts.REASONS`."""
+        return self._tokpar.counts.fallbacks
 
     def encode(
         self,
@@ -82,8 +91,10 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
         if untrusted is not None:
             encoder = path.trusted_encoder(allowed_special, disallowed_special)
             trusted: list[int] = encoder.encode(text, untrusted=untrusted).ids.tolist()
+            path.counts.add({UNTRUSTED: 1}, "")
             return trusted
-        if allowed_special is _NOTHING and disallowed_special == "all":
+        is_plain = allowed_special is _NOTHING and disallowed_special == "all"
+        if is_plain:
             found = path.compiled_ids(text, path.tokenizer)
             if found is not None:
                 return found
@@ -96,6 +107,7 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
         ids: list[int] = own(
             text, allowed_special=allowed_special, disallowed_special=disallowed_special
         )
+        path.count_own(1, is_plain)
         return ids
 
     def encode_ordinary(self, text: str) -> list[int]:
@@ -109,6 +121,7 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
             if rows is not None:
                 return path.lists(rows)[0]
         ids: list[int] = path.original.encode_ordinary(text)
+        path.count_own(1, True)
         return ids
 
     def encode_to_numpy(
@@ -130,6 +143,7 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
         ids: IdArray = own(
             text, allowed_special=allowed_special, disallowed_special=disallowed_special
         )
+        path.count_own(1, False)
         return ids
 
     def encode_batch(
@@ -163,7 +177,7 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
             rows = path.encode(texts, **special, own=path.original.encode if special else None)
             if rows is not None:
                 return path.lists(rows)
-        return [*getattr(super(), name)(texts, **options)]
+        return [*getattr(super(), name)(texts, **options)]  # which calls and counts each text
 
     def _tokpar_original(self) -> tiktoken.Encoding:
         """The original encoding, which `tokpar.load` loads in place of this object."""
@@ -182,8 +196,7 @@ def _hashable(special: Literal["all"] | Collection[str]) -> Any:
 class FastPath:
     """How a `TokparEncoding` encodes through tokpar. `tokenizer` refuses all special tokens.
     `takes_all`: the compiled call takes texts of every length. `adapter_for(allowed)` encodes these
-    special tokens and refuses none. `rebuild(original)` makes such an encoding again. `calls`: how
-    many texts tokpar encoded in each thread, so that no count is lost."""
+    special tokens and refuses none. `rebuild(original)` makes such an encoding again."""
 
     original: tiktoken.Encoding
     tokenizer: TiktokenTokenizer
@@ -192,7 +205,7 @@ class FastPath:
     encode_batch: Callable[[Sequence[str], TokenizerAdapter], Batch]
     adapter_for: Callable[[frozenset[str]], TiktokenTokenizer]
     rebuild: Callable[[tiktoken.Encoding], TokparEncoding]
-    calls: dict[int, int] = field(default_factory=dict)
+    counts: TextCounts = field(default_factory=partial(TextCounts, OF_DROP_INS))
     encoders: dict[object, Encoder] = field(default_factory=dict)
 
     def trusted_encoder(
@@ -221,11 +234,13 @@ class FastPath:
         later = tokenizer.later_call if self.takes_all else None
         if later is None or later.call is None or not isinstance(text, str):
             return None
-        ids = later.call.encode(text)
+        try:
+            ids = later.call.encode(text)
+        except EngineError:  # a MismatchError is logged, and tiktoken encodes from now on
+            return None
         if ids is None:
             return None
-        thread = threading.get_ident()
-        self.calls[thread] = self.calls.get(thread, 0) + 1
+        self.counts.one_compiled()
         found: list[int] = ids.tolist()
         return found
 
@@ -256,12 +271,20 @@ class FastPath:
         if not _any_holds(texts, allowed):
             allowed = frozenset()  # all ids are those of ordinary text: one cache serves them
         try:
-            rows = self.encode_batch(texts, self.adapter_for(allowed)).rows
+            adapter = self.adapter_for(allowed)
+            batch = self.encode_batch(texts, adapter)
         except EngineError:
             return None
-        thread = threading.get_ident()
-        self.calls[thread] = self.calls.get(thread, 0) + len(texts)
-        return rows
+        self.counts.add(batch.ways, fallback_reason(adapter.later_call))
+        return batch.rows
+
+    def count_own(self, texts: int, was_asked: bool) -> None:
+        """Count texts that tiktoken encoded by its own call. `was_asked`: the compiled call was
+        asked for them, if there is one."""
+        reason = fallback_reason(self.tokenizer.later_call) if self.takes_all else STRATEGY
+        if reason == LEFT_OVER and not was_asked:
+            reason = ARGUMENTS
+        self.counts.add_own(texts, reason)
 
     def lists(self, rows: Rows) -> list[list[int]]:
         """The ids of each row."""
@@ -306,7 +329,6 @@ def make_faster(
     refusing = TiktokenTokenizer(tokenizer.encoding, _NOTHING, "all", tokenizer.cache_bytes)
     columns = smallest_text, encode_batch, adapters, rebuild
     made._tokpar = FastPath(original, refusing, takes_all, *columns)
-    _counts.append(made._tokpar.calls)
     return made
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
@@ -16,6 +15,7 @@ from tokpar.concatenation import EncodeRows, concatenate
 from tokpar.cuts.stable_cuts import stable_cuts_for
 from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
+from tokpar.fork_locks import own_lock
 from tokpar.interfaces import PostProcesses, TokenizerAdapter, facts_of
 from tokpar.limits import require_text
 from tokpar.sessions.common_ends import common_prefix, common_suffix
@@ -34,6 +34,7 @@ from tokpar.sessions.pins import (
 from tokpar.sessions.placeholders import expand_placeholders
 from tokpar.sessions.rope import Rope, Segment, first_ids, ids_after, join_ropes, slice_of
 from tokpar.sessions.session_bytes import SessionParts, read_session, write_session
+from tokpar.sessions.session_state import SessionState
 from tokpar.spans import postprocess_single
 
 
@@ -84,58 +85,48 @@ class Session:
         self._encoder = encoder
         self._tokenizer = encoder.tokenizer
         self._encode_rows = encoder.rows_of_parts
-        self._lock = threading.RLock()
-        self._ids: IdArray | None = None
-        self._valid_count = 0
-        self._revision = 0
-        self._pins = NO_PINS
+        self._lock = own_lock(self)
         text = _check_text(text)
-        self._rope: Rope = self._edit(None, 0, 0, text).rope
-        self._rope_by_itself: Rope = None
-        self._by_itself = False
-        self._text: str | None = text
+        self._state = SessionState(rope=self._edit(None, 0, 0, text).rope, text=text)
 
     def __repr__(self) -> str:
-        size = f"{len(self):,} code points, {self._count():,} ids"
-        return f"<Session of {self._tokenizer.name!r}, revision {self._revision}: {size}>"
+        state = self._state
+        size = f"{state.chars:,} code points, {state.count:,} ids"
+        return f"<Session of {self._tokenizer.name!r}, revision {state.revision}: {size}>"
 
     def __len__(self) -> int:
         """The length of the text in code points."""
-        own = 0 if self._rope is None else self._rope.chars
-        return self._pins.chars + own - len(self._pins.context)
+        return self._state.chars
 
     @property
     def revision(self) -> int:
         """The number of edits so far."""
-        return self._revision
+        return self._state.revision
 
     @property
     def text(self) -> str:
         """The whole text. A byte of a pin that is no part of a character is a lone surrogate."""
         with self._lock:
-            if self._text is None:
-                self._text = self._pins.text + self._last_row.text
-            return self._text
+            text = self._state.all_text
+            if self._state.text is None:
+                self._state = replace(self._state, text=text)
+            return text
 
     @property
     def unprocessed_ids(self) -> IdArray:
         """The ids before special tokens, truncation and padding; uint32, (n,), read-only."""
         with self._lock:
-            if self._ids is None or self._valid_count < max(len(self._ids), self._count()):
-                known = concatenate([]) if self._ids is None else self._ids[: self._valid_count]
-                pinned, row = self._pins, self._last_row
-                own = max(0, len(known) - pinned.count) + row.skipped_ids
-                rest = [pinned.ids[len(known) :], ids_after(row.rope, own)]
-                self._ids = frozen_ids(concatenate([known, *rest]))
-                self._valid_count = len(self._ids)
-            return self._ids
+            ids = self._state.all_ids
+            if self._state.ids is not ids:
+                self._state = replace(self._state, ids=ids, valid_count=len(ids))
+            return ids
 
     @property
     def ids(self) -> IdArray:
         """The ids of the text, as `Encoder.encode` returns them; uint32, (n,), read-only."""
         with self._lock:
             own, text, tokenizer = self.unprocessed_ids, self.text, self._tokenizer
-            pins = bool(self._pins.rows)
+            pins = bool(self._state.pins.rows)
         if not isinstance(tokenizer, PostProcesses):
             return own
         try:
@@ -157,7 +148,7 @@ class Session:
         added = text._without_pins()
         with self._lock:
             self._require_same_tokenizer(added)
-            return self._replace(len(self), len(self), "", revision, added._rope)
+            return self._replace(len(self), len(self), "", revision, added._state.rope)
 
     def __add__(self, other: Session) -> Session:
         """A new session with the text of this session followed by the text of `other`."""
@@ -184,15 +175,13 @@ class Session:
 
         The longest common prefix and suffix of the two texts count as unchanged."""
         with self._lock:
-            old, pinned = self.text, self._pins.chars
+            old, pinned = self.text, self._state.pins.chars
             text = require_text(text)
             start = common_prefix(old, text)
             most = min(len(old), len(text)) - max(start, pinned)
             same = common_suffix(old, text, max(0, most))
             new = text[start : len(text) - same]
-            patch = self._replace(start, max(start, len(old) - same), new, revision)
-            self._text = text
-            return patch
+            return self._replace(start, max(start, len(old) - same), new, revision, whole=text)
 
     def pin(
         self, ids: Sequence[int] | IdArray, text: str | None = None, *, revision: int | None = None
@@ -209,11 +198,11 @@ class Session:
         changes the text up to the end of a pin. Raises OptionError."""
         with self._lock:
             self._require(len(self), len(self), revision)
-            tokenizer, pinned_ids = self._tokenizer, ids_of_pin(ids)
+            state, tokenizer, pinned_ids = self._state, self._tokenizer, ids_of_pin(ids)
             given = None if text is None else require_text(text)
-            data, before = bytes_of_pin(tokenizer, pinned_ids, given), self._count()
+            data, before = bytes_of_pin(tokenizer, pinned_ids, given), state.count
             new = Segment("", frozen_ids(pinned_ids))
-            rows = self._all_rows
+            rows = state.all_rows
             # the last pin may end in half a character
             if rows and rows[-1].data is not None and not rows[-1].repeats:
                 data = rows[-1].data + data
@@ -221,12 +210,10 @@ class Session:
             pin = Row(data=data, pinned_ids=pinned_ids)
             context = context_of(stable_cuts_for(facts_of(tokenizer)), pin.text)
             rope = self._edit(None, 0, 0, context).rope
-            self._pins, self._rope = _pinned_rows((*rows, pin), context, rope), rope
-            self._rope_by_itself, self._by_itself, self._text = None, False, None
-            self._valid_count = min(self._valid_count, before)
-            self._revision += 1
-            end = len(self)
-            return SessionPatch(before, self._revision, len(context), end, end, "", new, before)
+            pins = _pinned_rows((*rows, pin), context, rope)
+            state = self._state = state.edited(before, pins=pins, rope=rope)
+            end = state.chars
+            return SessionPatch(before, state.revision, len(context), end, end, "", new, before)
 
     def replace_ids(
         self, token: int | str, n: int | Sequence[int], *, revision: int | None = None
@@ -241,18 +228,21 @@ class Session:
         repeats only later ones. Raises OptionError for a token beside which the ids may change."""
         with self._lock:
             self._require(len(self), len(self), revision)
-            *rows, last = expand_placeholders(self._last_row, self._tokenizer, token, n)
-            kept = self._pins.count + (rows[0].count if rows else self._last_row.count)
+            state = self._state
+            *rows, last = expand_placeholders(state.last_row, self._tokenizer, token, n)
             if rows:
                 context = slice_of(last.rope, 0, last.skipped_chars)
                 pinned = [row for row in rows if row.count or row.text]
                 known = Segment(context, first_ids(last.rope, last.skipped_ids))
-                self._pins = _pinned_rows((*self._pins.rows, *pinned), context, known)
-                self._rope, self._rope_by_itself, self._by_itself = last.rope, None, False
-            self._valid_count = min(self._valid_count, kept)
-            self._revision += 1
-            new, end = Segment("", self.unprocessed_ids[kept:]), len(self)
-            return SessionPatch(kept, self._revision, 0, end, end, "", new, kept)
+                pins = _pinned_rows((*state.pins.rows, *pinned), context, known)
+                kept = state.pins.count + rows[0].count
+                state = state.edited(kept, pins=pins, rope=last.rope, text=state.text)
+            else:
+                kept = state.count
+                state = replace(state, revision=state.revision + 1)
+            self._state = state
+            new, end = Segment("", state.all_ids[kept:]), state.chars
+            return SessionPatch(kept, state.revision, 0, end, end, "", new, kept)
 
     @property
     def char_spans(self) -> SpanArray:
@@ -261,7 +251,7 @@ class Session:
         All ids of a pin, and all copies of a placeholder, have the whole pin. Raises LookupError if
         the tokenizer cannot tell where its tokens lie."""
         with self._lock:
-            return spans_of_rows(self._all_rows, self._tokenizer)
+            return spans_of_rows(self._state.all_rows, self._tokenizer)
 
     @property
     def canonical(self) -> tuple[Region, ...]:
@@ -269,23 +259,21 @@ class Session:
 
         Without pins, all ids are."""
         with self._lock:
-            tokenizer = self._tokenizer
-            if not self._pins.rows:
-                size = len(self), self._count()
+            tokenizer, state = self._tokenizer, self._state
+            if not state.pins.rows:
+                size = state.chars, state.count
                 return (Region(0, size[0], 0, size[1], "canonical"),) if any(size) else ()
             cuts = stable_cuts_for(facts_of(tokenizer))
-            return regions_of(self._all_rows, cuts, partial(ids_of, tokenizer))
+            return regions_of(state.all_rows, cuts, partial(ids_of, tokenizer))
 
     def to_bytes(self) -> bytes:
         """The session as bytes for `Encoder.session_from_bytes`: data, and the sha256 of the data.
 
         Raises OptionError for a tokenizer without a fingerprint."""
         with self._lock:
-            rows, last = self._pins.rows, self._rope
-            size = len(self._pins.context)
-            parts = SessionParts(
-                rows, size, last, self._rope_by_itself, self._by_itself, self._revision
-            )
+            state = self._state
+            own = state.rope_by_itself, state.by_itself, state.revision
+            parts = SessionParts(state.pins.rows, len(state.pins.context), state.rope, *own)
             return write_session(parts, self._tokenizer)
 
     @classmethod
@@ -293,14 +281,13 @@ class Session:
         """The session that `to_bytes` wrote. Raises FileFormatError for a blob that was cut or
         changed, or that was written with another tokenizer."""
         session = cls(encoder)
-        parts = read_session(blob, session._tokenizer)
+        parts, pins = read_session(blob, session._tokenizer), NO_PINS
         if parts.rows:
             context = slice_of(parts.rope, 0, parts.context)
             before = session._edit(None, 0, 0, context).rope
-            session._pins = _pinned_rows(parts.rows, context, before)
-        session._rope, session._rope_by_itself = parts.rope, parts.rope_by_itself
-        session._by_itself = parts.by_itself
-        session._revision, session._text = parts.revision, None
+            pins = _pinned_rows(parts.rows, context, before)
+        own = parts.rope_by_itself, parts.by_itself, parts.revision
+        session._state = SessionState(pins, parts.rope, *own)
         return session
 
     def fork(self) -> Session:
@@ -308,13 +295,13 @@ class Session:
         shared."""
         with self._lock:
             twin = object.__new__(Session)
-            twin.__dict__ |= self.__dict__ | {"_lock": threading.RLock()}
+            twin.__dict__ |= self.__dict__ | {"_lock": own_lock(twin)}
             return twin
 
     def _without_pins(self) -> Session:
         """A fork that no other thread edits. Raises OptionError if the text has pins."""
         twin = self.fork()
-        if twin._pins.rows:
+        if twin._state.pins.rows:
             raise OptionError(
                 "a session with pinned ids cannot be appended, because its ids may not be those of "
                 "its text; append its text instead: session.append(other.text)"
@@ -334,30 +321,23 @@ class Session:
             "session.append(other.text)"
         )
 
-    def _count(self) -> int:
-        return self._pins.count + self._last_row.count
-
-    @property
-    def _last_row(self) -> Row:
-        """The row of the text after the last pin."""
-        if self._by_itself:
-            return Row(self._rope_by_itself)
-        return Row(self._rope, len(self._pins.context), len(self._pins.context_ids))
-
-    @property
-    def _all_rows(self) -> tuple[Row, ...]:
-        last = self._last_row
-        return (*self._pins.rows, last) if last.text or last.count else self._pins.rows
-
     def _replace(
-        self, start: int, stop: int, text: str, revision: int | None, added_rope: Rope = None
+        self,
+        start: int,
+        stop: int,
+        text: str,
+        revision: int | None,
+        added_rope: Rope = None,
+        whole: str | None = None,
     ) -> SessionPatch:
-        """Make one edit. `added_rope`: the rope of another session, to put after the text."""
+        """Make one edit. `added_rope`: the rope of another session, to put after the text. `whole`:
+        the text after the edit, if it is known."""
         self._require(start, stop, revision)
-        text, pinned = _check_text(text), self._pins
-        context, own, known = len(pinned.context), len(pinned.context_ids), self._last_row.count
+        state, text = self._state, _check_text(text)
+        pinned = state.pins
+        context, own, known = len(pinned.context), len(pinned.context_ids), state.last_row.count
         start, stop = start - pinned.chars, stop - pinned.chars
-        rope = join_ropes(self._rope, added_rope)
+        rope = join_ropes(state.rope, added_rope)
         edit = self._edit(rope, start + context, stop + context, text)
         edit_by_itself = None
         if own and not np.array_equal(first_ids(edit.rope, own), pinned.context_ids):
@@ -368,15 +348,17 @@ class Session:
         # none where the rule changes between P1 and P2: the first ids differ, or all are new;
         # `known`: ids of `added_rope` that happen to be equal do not count
         kept = min(max(0, chosen.replace_from - repeated), known)
-        self._rope, self._text = edit.rope, None
-        self._by_itself = edit_by_itself is not None
-        self._rope_by_itself = None if edit_by_itself is None else edit_by_itself.rope
-        row = self._last_row
-        self._valid_count = min(self._valid_count, pinned.count + kept)
-        self._revision += 1
+        state = self._state = state.edited(
+            pinned.count + kept,
+            rope=edit.rope,
+            rope_by_itself=None if edit_by_itself is None else edit_by_itself.rope,
+            by_itself=edit_by_itself is not None,
+            text=whole,
+        )
+        row = state.last_row
         return SessionPatch(
             pinned.count + kept,
-            self._revision,
+            state.revision,
             chosen.encoded_chars,
             max(pinned.chars, chosen.start + shift),
             chosen.stop + shift,
@@ -390,17 +372,18 @@ class Session:
     ) -> Edit:
         """Encode the text after the last pin by itself (P1). `rope` holds this text after the
         context."""
-        if self._by_itself:
-            return self._edit(join_ropes(self._rope_by_itself, added_rope), start, stop, text)
-        whole = slice_of(rope, len(self._pins.context), 0 if rope is None else rope.chars)
+        state = self._state
+        if state.by_itself:
+            return self._edit(join_ropes(state.rope_by_itself, added_rope), start, stop, text)
+        whole = slice_of(rope, len(state.pins.context), 0 if rope is None else rope.chars)
         return self._edit(None, 0, 0, whole)
 
     def _require(self, start: int, stop: int, revision: int | None) -> None:
         """Raise OptionError for invalid positions, or if the session is at another revision."""
-        if revision is not None and revision != self._revision:
+        if revision is not None and revision != self.revision:
             raise OptionError(
                 f"the edit is for revision {revision} of the session, which is at revision "
-                f"{self._revision}; look at the text again, then edit"
+                f"{self.revision}; look at the text again, then edit"
             )
         for name, place in (("start", start), ("stop", stop)):
             if isinstance(place, bool) or not isinstance(place, (int, np.integer)):
@@ -410,9 +393,10 @@ class Session:
                 f"positions must be 0 <= start <= stop <= {len(self)}, the code points of the "
                 f"text; got start {start} and stop {stop}"
             )
-        if start < self._pins.chars:
+        pinned = self._state.pins.chars
+        if start < pinned:
             raise OptionError(
-                f"the text up to code point {self._pins.chars} ends with pinned ids, which no "
+                f"the text up to code point {pinned} ends with pinned ids, which no "
                 f"edit changes; got start {start}: edit a fork that was made before the pin"
             )
 

@@ -4,7 +4,6 @@ One call encodes the whole text, so prefixes, strips and neighbours are those of
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,6 +15,7 @@ from tokpar.adapter_parts import TrustParts, inserted_ids, trust_parts_of
 from tokpar.arrays import IdArray, SpanArray, frozen_ids
 from tokpar.encoding import Encoding, KnownRow
 from tokpar.errors import ControlTokenError, OptionError
+from tokpar.fork_locks import own_lock
 from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.limits import require_text
 from tokpar.seams import Columns, Seams
@@ -130,7 +130,7 @@ class TrustedEncoder:
         """The ids of control tokens that ordinary text may get -> their contents."""
         self._given_array = np.array(sorted(self.given_ids), np.uint32)
         self._engines: dict[range, NamedEngine] = {}
-        self._lock = threading.Lock()
+        self._lock = own_lock(self)
 
     def encode(self, text: str, spans: object) -> Encoding:
         """Returns the ids of a text. `spans`: [start, stop) of its untrusted parts, code

@@ -5,15 +5,16 @@ and updates a session of the text with names (theorem 36)."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tokpar.arrays import IdArray
 from tokpar.errors import OptionError
+from tokpar.fork_locks import own_lock
 from tokpar.limits import require_text
+from tokpar.sessions.session import Session
 from tokpar.trust.named_text import has_private, named_text
-from tokpar.trust.trusted_encoder import TrustedEncoder
+from tokpar.trust.trusted_encoder import NamedEngine, TrustedEncoder
 from tokpar.trust.trusted_search import Match, Span, require_spans
 
 
@@ -27,6 +28,21 @@ class TrustedPatch:
     revision: int
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class TrustedState:
+    """What a session is at one revision. One assignment commits an edit, so that other threads and
+    forked children see the state before or after it.
+
+    `inner`: the session of the named text, which nobody edits; `engine` encodes it."""
+
+    engine: NamedEngine
+    inner: Session
+    matches: Sequence[Match] = ()
+    text: str = ""
+    spans: tuple[Span, ...] = ()
+    revision: int = 0
+
+
 class TrustedSession:
     """A text with untrusted parts, and its ids; make it by `Encoder.trusted_session`.
 
@@ -34,51 +50,45 @@ class TrustedSession:
 
     def __init__(self, encoder: TrustedEncoder, text: str, spans: Iterable[Span]) -> None:
         self._encoder = encoder
-        self._lock = threading.RLock()
-        self._text = ""
-        self._spans: tuple[Span, ...] = ()
-        self._matches: list[Match] = []
-        self._revision = 0
-        self._engine = encoder.engine_for(text)
-        self._inner = self._engine.encoder.session()
-        text = require_text(text)
+        self._lock = own_lock(self)
+        engine, text = encoder.engine_for(text), require_text(text)
+        self._state = TrustedState(engine, engine.encoder.session(), revision=-1)
         self._edit(text, require_spans(spans, text))
-        self._revision = 0
 
     def __len__(self) -> int:
         """The length of the text in code points."""
-        return len(self._text)
+        return len(self._state.text)
 
     @property
     def text(self) -> str:
         """The whole text."""
-        return self._text
+        return self._state.text
 
     @property
     def untrusted(self) -> tuple[Span, ...]:
         """[start, stop) of the untrusted parts, ascending; neighbours are one part."""
-        return self._spans
+        return self._state.spans
 
     @property
     def revision(self) -> int:
         """The number of edits so far."""
-        return self._revision
+        return self._state.revision
 
     @property
     def unprocessed_ids(self) -> IdArray:
         """The ids before special tokens, truncation and padding; uint32, (n,), read-only."""
-        with self._lock:
-            ids = self._inner.unprocessed_ids
-            self._encoder.require_no_control(ids)
-            return self._engine.tokenizer_ids(ids)
+        state = self._state
+        ids = state.inner.unprocessed_ids
+        self._encoder.require_no_control(ids)
+        return state.engine.tokenizer_ids(ids)
 
     @property
     def ids(self) -> IdArray:
         """The ids of the text, as ``Encoder.encode(text, untrusted=...)`` returns them; uint32,
         (n,), read-only. Raises ControlTokenError as `encode` does."""
-        with self._lock:
-            self._encoder.require_no_control(self._inner.unprocessed_ids)
-            return self._engine.tokenizer_ids(self._inner.ids)
+        state = self._state
+        self._encoder.require_no_control(state.inner.unprocessed_ids)
+        return state.engine.tokenizer_ids(state.inner.ids)
 
     def append(self, text: str, *, trusted: bool = True) -> TrustedPatch:
         """Add `text` at the end. Encodes it and the characters after the last stable cut.
@@ -88,47 +98,46 @@ class TrustedSession:
         if not isinstance(trusted, bool):
             raise OptionError(f"trusted must be True or False, got {trusted!r:.80}")
         with self._lock:
-            length, added = len(self._text), require_text(text)
-            spans = self._spans
+            old, added = self._state.text, require_text(text)
+            length, spans = len(old), self._state.spans
             if added and not trusted:
                 joins = bool(spans) and spans[-1][1] == length
                 start = spans[-1][0] if joins else length
                 spans = (*(spans[:-1] if joins else spans), (start, length + len(added)))
-            return self._edit(self._text + added, spans)
+            return self._edit(old + added, spans)
 
     def truncate(self, position: int) -> TrustedPatch:
         """Remove all text from code point `position` on."""
         with self._lock:
-            if not isinstance(position, int) or not 0 <= position <= len(self._text):
-                raise OptionError(f"position must be 0 to {len(self._text)}, got {position!r:.80}")
-            spans = ((start, min(stop, position)) for start, stop in self._spans)
+            text = self._state.text
+            if not isinstance(position, int) or not 0 <= position <= len(text):
+                raise OptionError(f"position must be 0 to {len(text)}, got {position!r:.80}")
+            spans = ((start, min(stop, position)) for start, stop in self._state.spans)
             left = tuple(span for span in spans if span[0] < span[1])
-            return self._edit(self._text[:position], left)
+            return self._edit(text[:position], left)
 
     def fork(self) -> TrustedSession:
         """A copy of this session. Edits of one do not change the other."""
-        with self._lock:
-            twin = object.__new__(TrustedSession)
-            twin.__dict__ |= self.__dict__ | {"_lock": threading.RLock()}
-            twin._inner = self._inner.fork()
-            return twin
+        twin = object.__new__(TrustedSession)
+        twin.__dict__ |= self.__dict__ | {"_lock": own_lock(twin)}
+        return twin
 
     def _edit(self, text: str, spans: tuple[Span, ...]) -> TrustedPatch:
         """Make `text` the text, which differs from the old one at its end only."""
-        shared, kept = min(len(text), len(self._text)), 0
+        state = self._state
+        shared, kept = min(len(text), len(state.text)), 0
         if not self._encoder.searches_twice:  # where the last trusted run starts that may change
-            kept = max((stop for _, stop in self._spans if stop <= shared), default=0)
-        matches = [match for match in self._matches if match[1] <= kept]
+            kept = max((stop for _, stop in state.spans if stop <= shared), default=0)
+        matches = [match for match in state.matches if match[1] <= kept]
         matches += self._encoder.matches(text, spans, kept)
-        engine, inner = self._engine, self._inner
+        engine, inner = state.engine, state.inner.fork()
         is_kept = not has_private(text, engine.first_name, len(engine.names))
         if not is_kept:
             engine = self._encoder.engine_for(text)
             inner = engine.encoder.session()
         patch = inner.update(named_text(text, matches, engine.names).text)
-        self._engine, self._inner, self._matches = engine, inner, matches
-        self._text, self._spans = text, spans
-        self._revision += 1
         first = patch.replace_from if is_kept else 0
         ids = engine.tokenizer_ids(inner.unprocessed_ids[first:])
-        return TrustedPatch(first, ids, self._revision)
+        revision = state.revision + 1
+        self._state = TrustedState(engine, inner, matches, text, spans, revision)
+        return TrustedPatch(first, ids, revision)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
+import sys
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from html import escape
@@ -612,3 +614,27 @@ def test_a_file_of_ones_own_is_a_method_and_its_wrong_ids_are_counted(tmp_path: 
         equal.append(joined == list(tokpar.encode(text, strategy="serial").ids))
     assert rows["halves"]["texts_equal"] == sum(equal) / 2 < 1
     assert rows["cut"]["texts_equal"] == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGTERM ends a process there")
+def test_sigterm_keeps_prints_and_writes_what_was_measured(tmp_path: Path) -> None:
+    words = [
+        "bench",
+        "--quick",
+        "--only",
+        "methods,conditions",
+        "--repeats",
+        "100000",
+        "--no-plots",
+    ]
+    command = [sys.executable, "-m", "tokpar", *words, "--out", str(tmp_path), "--progress"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as bench:
+        assert bench.stderr is not None
+        while b"ch/s" not in (bar := bench.stderr.read(200)):  # the bar moves after a job
+            assert bar
+        bench.terminate()
+        printed, _ = bench.communicate(timeout=60)
+    assert bench.returncode == 130
+    assert not json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["complete"]
+    assert (tmp_path / "tables.txt").is_file()
+    assert printed.strip().decode() == (tmp_path / "tables.txt").read_text("utf-8").strip()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from tokpar_strategies.delimiter import build, nearest_cuts
 import tokpar
 from tests.support.delimiter_sizes import plain, sizes
 from tests.support.drawn_runs import any_tokenizer, drawn_text
+from tests.support.profiles import drawn
 from tests.support.seams import part, serial
 
 
@@ -145,3 +147,32 @@ def test_a_cut_behind_a_delimiter_is_wrong(name: str, text: str, delimiter: str)
     assert positions(encoding)[0] == cut
     assert encoding.ids.tolist() != expected
     assert not encoding.lossless
+
+
+@pytest.mark.parametrize("strategy", ["delimiter", "overlap"])
+def test_the_report_says_approximate_and_how_many_seams_are_certified(strategy: str) -> None:
+    rng, kinds = random.Random(70), set()
+    for _ in range(drawn(60)):
+        words = rng.choice((["one", " two", ". ", "1"], [" one", " two"], ['"a",', "  ", "..."]))
+        text = "".join(rng.choices(words, k=200))
+        encoding = tokpar.encode(
+            text, strategy=strategy, allow_approximate=True, chunk_chars=rng.choice((40, 90))
+        )
+        seams = list(encoding.seams)
+        if not seams:
+            continue
+        certified = sum(seam.rule is not None for seam in seams)
+        kinds.add(encoding.lossless)
+        assert encoding.lossless == (certified == len(seams))
+        expected = f"approximate strategy; {certified:,} of {len(seams):,} seams of this text are"
+        if encoding.lossless:
+            expected = "approximate strategy; each seam of this text is"
+        assert encoding.report.why == f"{expected} certified"
+    assert kinds == ({True, False} if strategy == "delimiter" else {False})
+
+
+def test_an_exact_strategy_is_not_called_approximate() -> None:
+    text = "The quick brown fox. " * 2000
+    for options in ({}, {"allow_approximate": True}):
+        report = tokpar.encode(text, strategy="cut", chunk_chars=99, **options).report
+        assert "approximate" not in report.why

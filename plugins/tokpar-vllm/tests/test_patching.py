@@ -15,7 +15,9 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 import tokpar
 from tests.support.hf_sources import save_remote_code
+from tokpar.cache import compiled_build
 from tokpar.integrations import hf
+from tokpar.text_counts import OF_DROP_INS
 
 GROUPS = {"vllm": "vllm.general_plugins", "sglang": "sglang.srt.plugins"}
 TEXT = "The quick brown fox, number 12345, jumps over the lazy dog. " * 2000
@@ -31,6 +33,7 @@ def new_process(monkeypatch):
     """As in a process that has loaded no plugin yet."""
     monkeypatch.delenv("TOKPAR_VLLM", raising=False)
     monkeypatch.delenv("TOKPAR_SGLANG", raising=False)
+    monkeypatch.setattr(compiled_build, "AT_FIRST_CALL", False)
     tokpar_vllm.patch.cache_clear()
     tokpar_vllm._show_counter.cache_clear()
     yield
@@ -97,12 +100,15 @@ def test_remote_code_around_tiktoken_encodes_with_tokpar_and_is_counted(tmp_path
 def test_the_second_call_of_a_process_does_and_logs_nothing(folder, caplog):
     caplog.set_level(logging.INFO)
     first = entry_point("vllm")()
+    assert not [each for each in caplog.records if each.levelno == logging.INFO]
+    AutoTokenizer.from_pretrained(folder)  # the server has set up its log before
     (line,) = [each for each in caplog.records if each.levelno == logging.INFO]
     assert line.name == "vllm.tokpar"
     for part in ("equal ids", "mistral and kimi_audio", "TOKPAR_VLLM=0"):
         assert part in line.getMessage()
     caplog.clear()
     assert entry_point("vllm")() is first
+    AutoTokenizer.from_pretrained(folder)
     assert not caplog.records
     first.undo()
     assert not is_accelerated(folder)
@@ -150,10 +156,33 @@ def test_the_metrics_of_the_process_count_the_texts(folder):
     entry_point("vllm")()
     entry_point("sglang")()  # the same metrics
     tokenizer = AutoTokenizer.from_pretrained(folder)
+    before = OF_DROP_INS.by_way
     tokenizer([TEXT, TEXT])
+    tokenizer("a", "pair of texts")
     shown = prometheus_client.generate_latest().decode()
-    assert f"\ntokpar_texts_total {float(hf.calls())}\n" in shown
-    assert hf.calls() >= 2
+    for way, texts in OF_DROP_INS.by_way.items():
+        assert f'\ntokpar_texts_total{{way="{way}"}} {float(texts)}\n' in shown
+    for reason, texts in OF_DROP_INS.fallbacks.items():
+        assert f'\ntokpar_fallback_total{{reason="{reason}"}} {float(texts)}\n' in shown
+    assert sum(OF_DROP_INS.by_way.values()) == sum(before.values()) + 3
+    assert OF_DROP_INS.by_way["engine"] > before["engine"]
+
+
+def test_a_process_that_encodes_nothing_makes_no_tables(folder, monkeypatch):
+    looks = []
+    start = compiled_build.LaterCall._start
+    monkeypatch.setattr(
+        compiled_build.LaterCall, "_start", lambda *given: (looks.append(given), start(*given))
+    )
+    entry_point("vllm")()
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    copies = [copy.copy(tokenizer), pickle.loads(pickle.dumps(tokenizer))]
+    for each in copies:
+        assert each.decode([1, 2]) == tokenizer.decode([1, 2])
+    assert not looks
+    ids = tokenizer._tokenizer.encode("a short text").ids
+    assert [each("a short text")["input_ids"] for each in copies] == [ids, ids]
+    assert looks
 
 
 @pytest.mark.parametrize("server", GROUPS)

@@ -20,7 +20,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from importlib import import_module
 from pathlib import Path
@@ -100,7 +104,11 @@ def run(arguments: argparse.Namespace) -> int:
     _check(arguments)
     if arguments.compare is not None:
         return compare(*arguments.compare)
-    results = measure(arguments) if arguments.read is None else read_results(arguments.read)
+    if arguments.read is None:
+        with sigterm_as_interrupt():
+            results = measure(arguments)
+    else:
+        results = read_results(arguments.read)
     if arguments.out is not None:  # the JSON first, so that a later error cannot lose it
         written = json.dumps(to_json(results), ensure_ascii=False, indent=1)
         (arguments.out / "results.json").write_text(written + "\n", encoding="utf-8")
@@ -116,6 +124,24 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print(text)
     return 0 if results.complete or arguments.read is not None else INTERRUPTED
+
+
+@contextmanager
+def sigterm_as_interrupt() -> Iterator[None]:
+    """Within the block SIGTERM, by which Slurm and Kubernetes end a job, interrupts as Ctrl-C does,
+    so what was measured is kept. In a thread other than the main thread, it does what it did."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def on_signal(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, on_signal)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def compare(old: Path, new: Path) -> int:

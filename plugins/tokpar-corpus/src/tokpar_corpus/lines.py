@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -38,33 +37,34 @@ class DigestedFile:
 
     def __init__(self, file: BinaryIO, start: int, stop: int) -> None:
         self._file = file
-        self._digest = hashlib.sha256()
         self._start, self._stop = start, stop
-        self._place = file.tell()
-        self._lock = threading.Lock()
+        self._read = file.tell(), hashlib.sha256()
+        """The position, and the digest of the range up to it, which is not changed any more: one
+        value, which the reading thread sets."""
 
     def read(self, size: int) -> bytes:
         data = self._file.read(size)
-        first, last = self._start - self._place, self._stop - self._place
-        with self._lock:
-            self._digest.update(memoryview(data)[max(0, first) : max(0, last)])
-            self._place += len(data)
+        place, digest = self._read
+        first, last = self._start - place, self._stop - place
+        digest = digest.copy()
+        digest.update(memoryview(data)[max(0, first) : max(0, last)])
+        self._read = place + len(data), digest
         return data
 
     def digest_so_far(self) -> Digest:
         """Returns the digest of the bytes of the range that were read so far."""
-        with self._lock:
-            stop = min(max(self._start, self._place), self._stop)
-            return Digest(self._start, stop, self._digest.hexdigest())
+        place, digest = self._read
+        stop = min(max(self._start, place), self._stop)
+        return Digest(self._start, stop, digest.hexdigest())
 
     @property
     def place(self) -> int:
         """The position up to which the file was read, in bytes."""
-        return self._place
+        return self._read[0]
 
     def digest(self) -> Digest:
         """Reads the rest of the range, and returns the digest of the whole range."""
-        while self._place < self._stop and self.read(min(READ_BYTES, self._stop - self._place)):
+        while self.place < self._stop and self.read(min(READ_BYTES, self._stop - self.place)):
             pass
         return self.digest_so_far()
 

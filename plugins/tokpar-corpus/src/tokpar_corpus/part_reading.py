@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tokpar.errors import FileFormatError
@@ -19,6 +18,9 @@ from tokpar_corpus.json_rows import LineNumbers, RowReader, TextOf
 from tokpar_corpus.lines import DigestedFile, Lines, line_blocks, open_digested
 from tokpar_corpus.manifest import Digest, Position
 from tokpar_corpus.text_rows import block_of_file, block_of_lines
+
+_OpenSpan = tuple[int, Callable[[], Digest]]
+"""The number of an input, and a function that returns the digest of what was read of it."""
 
 
 @dataclass
@@ -36,30 +38,26 @@ class PartReader:
     text_of: TextOf | None
     memory: Memory
     progress: Progress
-    _digests: list[tuple[int, Digest]] = field(default_factory=list)
-    _open_span: tuple[int, Callable[[], Digest]] | None = None
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _digested: tuple[tuple[tuple[int, Digest], ...], _OpenSpan | None] = ((), None)
+    """The digests of the spans that were read, and the span that is read: one value, which the
+    reading thread sets."""
 
     def digests(self) -> tuple[tuple[int, Digest], ...]:
         """Returns (number, digest) of each input, up to the place that was read.
 
         The digests cover all documents of the blocks that were returned so far. Safe to call from
         another thread than the one that reads."""
-        with self._lock:
-            found = list(self._digests)
-            if self._open_span is not None:
-                number, digest_so_far = self._open_span
-                found.append((number, digest_so_far()))
-            return tuple(found)
+        digests, open_span = self._digested
+        if open_span is None:
+            return digests
+        number, digest_so_far = open_span
+        return (*digests, (number, digest_so_far()))
 
     def _begin_span(self, number: int, digest_so_far: Callable[[], Digest]) -> None:
-        with self._lock:
-            self._open_span = number, digest_so_far
+        self._digested = self._digested[0], (number, digest_so_far)
 
     def _end_span(self, number: int, digest: Digest) -> None:
-        with self._lock:
-            self._digests.append((number, digest))
-            self._open_span = None
+        self._digested = (*self._digested[0], (number, digest)), None
 
     def blocks(self) -> Iterator[Block]:
         """Yields blocks of documents in the order of the part.

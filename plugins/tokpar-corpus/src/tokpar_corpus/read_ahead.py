@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from typing import Any
 
+from tokpar.errors import WorkerError
 from tokpar_corpus.document_blocks import Block
 
 
@@ -15,14 +17,16 @@ class ReadAhead:
     """An iterable of blocks that a thread reads ahead.
 
     The waiting blocks have at most `most` bytes of text together. A longer block waits alone. The
-    iterator raises the errors of the thread. `close` ends the thread."""
+    iterator raises the errors of the thread. `close` ends the thread. A forked child has no such
+    thread: the iterator raises WorkerError there."""
 
     def __init__(self, blocks: Iterable[Block], most: int) -> None:
         self._blocks = blocks
         self._most = most
         self._waiting: deque[Block] = deque()
         self._size = 0
-        self._state = threading.Condition()
+        self._process = os.getpid()
+        self._state = threading.Condition()  # noqa: TID251  # no child takes it
         self._error: BaseException | None = None
         self._has_ended = self._is_closed = False
         self._thread = threading.Thread(target=self._read, daemon=True, name="tokpar-corpus-reader")
@@ -54,6 +58,8 @@ class ReadAhead:
 
     def __iter__(self) -> Iterator[Block]:
         while True:
+            if self._process != os.getpid():
+                raise WorkerError("the thread that reads the documents is not in a forked child")
             with self._state:
                 self._state.wait_for(lambda: self._has_ended or bool(self._waiting))
                 if not self._waiting:
@@ -68,6 +74,8 @@ class ReadAhead:
 
     def close(self) -> None:
         """Tells the thread to end, and waits for its end."""
+        if self._process != os.getpid():
+            return
         with self._state:
             self._is_closed = True
             self._state.notify_all()

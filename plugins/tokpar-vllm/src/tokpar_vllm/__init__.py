@@ -15,8 +15,9 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-COUNTER = "tokpar_texts"
-"""The metric that counts texts encoded by tokpar; Prometheus shows it as `tokpar_texts_total`."""
+COUNTER, FALLBACKS = "tokpar_texts", "tokpar_fallback"
+"""The metrics that count texts by way, and by the reason why an engine encoded them; Prometheus
+shows them as `tokpar_texts_total{way}` and `tokpar_fallback_total{reason}`."""
 
 
 @dataclass(frozen=True)
@@ -70,27 +71,31 @@ def patch_sglang() -> Any:
 
 @cache
 def patch(server: Server) -> Any:
-    """Make transformers load tokenizers that encode long texts with tokpar, and log it.
+    """Make transformers load tokenizers that encode long texts with tokpar. One line in the log
+    says so when the first one is loaded: a server calls this before it sets up its log.
 
-    Returns the result of `tokpar.patch_transformers`. None if the server's switch is "0", or if the
-    installed transformers cannot be patched, which is logged. Only the first call in a process has
-    an effect; later calls return the same."""
+    A tokenizer's tables are made, or mapped, at its first text, because most processes of a server
+    load a tokenizer and encode nothing. Returns the result of `tokpar.patch_transformers`. None if
+    the server's switch is "0", or if the installed transformers cannot be patched, which is logged.
+    Only the first call in a process has an effect; later calls return the same."""
     logger = logging.getLogger(f"{server.name}.tokpar")
     if os.environ.get(server.switch) == "0":
         logger.info("%s=0: tokpar leaves the tokenizers of %s alone", server.switch, server.name)
         return None
     try:
         import tokpar
+        from tokpar.cache import compiled_build
 
         release, patched = version("tokpar"), tokpar.patch_transformers()
+        compiled_build.AT_FIRST_CALL = True
     except Exception as error:  # no fault of tokpar ends a server
         logger.warning("tokpar-vllm changed nothing in this process: %s", _in_words(error))
         return None
     if not patched.active:  # the logger "tokpar" has said why
         return None
-    logger.info(
-        "tokpar %s encodes long texts for the tokenizers that %s loads from now on, with equal "
-        "ids. Other tokenizers stay as they are: %s. %s=0 turns this off.",
+    patched.on_first_tokenizer = lambda: logger.info(
+        "tokpar %s encodes texts for the tokenizers that %s loads, with equal ids. Other "
+        "tokenizers stay as they are: %s. %s=0 turns this off.",
         *(release, server.name, server.unpatched_tokenizers, server.switch),
     )
     if server.installed_release != server.tested_release:
@@ -115,14 +120,25 @@ def _in_words(error: Exception) -> str:
 
 @cache
 def _show_counter() -> None:
-    """Add the counter to this process's metrics, which vLLM serves at /metrics."""
+    """Add the counters to this process's metrics, which vLLM serves at /metrics."""
     from prometheus_client import REGISTRY
     from prometheus_client.core import CounterMetricFamily
 
-    from tokpar.integrations import hf
+    from tokpar.text_counts import OF_DROP_INS
 
     class Texts:
         def collect(self) -> Iterator[Any]:
-            yield CounterMetricFamily(COUNTER, "Texts that tokpar encoded", hf.calls())
+            ways = CounterMetricFamily(
+                COUNTER, "Texts by the way they were encoded", labels=["way"]
+            )
+            for way, texts in OF_DROP_INS.by_way.items():
+                ways.add_metric([way], texts)
+            yield ways
+            reasons = CounterMetricFamily(
+                FALLBACKS, "Texts that an engine encoded in one call", labels=["reason"]
+            )
+            for reason, texts in OF_DROP_INS.fallbacks.items():
+                reasons.add_metric([reason], texts)
+            yield reasons
 
     REGISTRY.register(Texts())

@@ -1,0 +1,23 @@
+"""A forked child of a process whose threads are busy answers as its parent does, and ends."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.support.fork_doors import DOORS
+from tests.support.forked_children import counts_of
+from tests.support.profiles import chosen_profile
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+ROUNDS = {"quick": 10, "dev": 20, "ci": 60, "deep": 200}[chosen_profile()]
+OF_TRANSFORMERS = {"as_hf, compiled", "as_hf, segments", "patch_transformers"}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_children_beside_busy_threads_answer_as_the_parent_does(door: str) -> None:
+    if door in OF_TRANSFORMERS:
+        pytest.importorskip("transformers", reason="transformers is missing")
+    counts, said = counts_of("tests.support.fork_doors", door, ROUNDS)
+    assert counts == {"right": ROUNDS}, said

@@ -1,0 +1,165 @@
+"""Forks children beside busy threads, and says what became of them.
+
+    python -m tests.support.forked_children MODULE DOOR ROUNDS
+
+`MODULE` has a function `doors()` that returns a `Door` for each name. A child that does not end in
+time writes where each of its threads is, and ends. Nothing here waits without a limit."""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import IO, Any
+
+from tests.support.paths import ROOT
+
+SECONDS = 20
+"""After so long a child counts as hanging."""
+MOST_HANGING = 3
+"""After so many hanging children the rest is not tried."""
+TURNS = 2
+"""How often a child does its work: what it learns in the first turn it uses in the second."""
+
+
+def nothing() -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Door:
+    """`check`: uses one part of tokpar and raises AssertionError if a result is not right. `busy`:
+    what threads of the parent do meanwhile. `before`: called before each fork."""
+
+    check: Callable[[], object]
+    busy: Callable[[], object] | None = None
+    before: Callable[[], object] = nothing
+
+
+@dataclass
+class Outcomes:
+    """How many children ended well, hung, and failed; and what the first of these wrote."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    said: list[str] = field(default_factory=list)
+
+
+def forked(work: Callable[[], object], file: IO[Any]) -> str:
+    """Forks a child that does `work`. Returns "right", "hangs" or "fails"; `file` gets why."""
+    child = os.fork()
+    if child == 0:
+        code = 3
+        try:
+            faulthandler.dump_traceback_later(SECONDS, exit=True, file=file)
+            for _ in range(TURNS):
+                work()
+            code = 0
+        except BaseException:
+            file.write(traceback.format_exc().encode())
+            file.flush()
+        finally:
+            os._exit(code)
+    limit = time.monotonic() + SECONDS + 5
+    while time.monotonic() < limit:
+        found, status = os.waitpid(child, os.WNOHANG)
+        if found:
+            code = os.waitstatus_to_exitcode(status)
+            return {0: "right", 1: "hangs"}.get(code, "fails")
+        time.sleep(0.001)
+    os.kill(child, signal.SIGKILL)  # not even the watchdog ran
+    os.waitpid(child, 0)
+    return "hangs"
+
+
+def beside_threads(door: Door, rounds: int, threads: int = 2) -> Outcomes:
+    """Forks so many children, at drawn moments, beside threads that are busy at the door."""
+    ended, errors, outcomes = threading.Event(), list[BaseException](), Outcomes()
+
+    def work() -> None:
+        try:
+            while not ended.is_set():
+                (door.busy or door.check)()
+        except BaseException as error:
+            errors.append(error)
+
+    busy = [threading.Thread(target=work, daemon=True) for _ in range(threads)]
+    interval, draw = sys.getswitchinterval(), random.Random(rounds)
+    sys.setswitchinterval(1e-4)
+    for thread in busy:
+        thread.start()
+    for _ in range(rounds):
+        time.sleep(draw.random() / 100)
+        door.before()
+        with tempfile.TemporaryFile() as file:
+            found = forked(door.check, file)
+            outcomes.counts[found] += 1
+            if found != "right":
+                file.seek(0)
+                outcomes.said.append(file.read().decode())
+        if outcomes.counts["hangs"] >= MOST_HANGING or errors:
+            break
+    ended.set()
+    sys.setswitchinterval(interval)
+    for thread in busy:
+        thread.join(60)
+    if errors:
+        outcomes.said.append("".join(traceback.format_exception(errors[0])))
+        outcomes.counts["threads failed"] += len(errors)
+    return outcomes
+
+
+def counts_of(module: str, door: str, rounds: int, **variables: str) -> tuple[dict[str, int], str]:
+    """Returns what became of the children of a new process, by outcome, and what one of them
+    wrote."""
+    command = [sys.executable, "-m", "tests.support.forked_children", module, door, str(rounds)]
+    found = json.loads(output_of(command, 120 + rounds, **variables).splitlines()[-1])
+    return found["counts"], found["said"]
+
+
+def output_of(command: Sequence[str], seconds: float, **variables: str) -> str:
+    """Returns what a process prints. One that fails or does not end in time is a failure that says
+    where its threads were."""
+    environment = os.environ | {"TOKENIZERS_PARALLELISM": "true", "PYTHONFAULTHANDLER": "1"}
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env=environment | variables,
+        start_new_session=True,
+    ) as process:
+        try:
+            said, errors = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGABRT)  # faulthandler writes the stacks
+            time.sleep(1)
+            os.killpg(process.pid, signal.SIGKILL)
+            said, errors = process.communicate()
+            raise AssertionError(f"it did not end in {seconds} s:\n{errors[-6000:]}") from None
+    assert process.returncode == 0, errors[-6000:]
+    return said
+
+
+def main(module: str, name: str, rounds: str) -> None:
+    found: Mapping[str, Callable[[], Door]] = import_module(module).DOORS
+    outcomes = beside_threads(found[name](), int(rounds))
+    print(json.dumps({"counts": outcomes.counts, "said": "\n".join(outcomes.said)[:6000]}))
+    sys.stdout.flush()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
