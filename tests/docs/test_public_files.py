@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tomllib
 from pathlib import Path
@@ -31,3 +32,15 @@ def test_all_files_of_a_release_name_one_version(tmp_path: Path) -> None:
     assert release.problems(f"v{version}", tmp_path) == [
         f"CITATION.cff names 9.9.9, the tag {version}"
     ]
+
+
+def test_the_changelog_says_what_a_release_is_and_not_what_once_was() -> None:
+    """A release has at most 800 words; until then further lines may come."""
+    text = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    own = text.partition("## [Unreleased]")[2].partition("\n## [")[0]
+    assert len(own.split()) <= 1000
+    if "\n## [" not in text.partition("## [Unreleased]")[2]:  # no release yet
+        once = (
+            r"^### (?:Removed|Renamed|Changed|Fixed)|\bno longer\b|\b(?:is|are) gone\b|\bit was\b"
+        )
+        assert re.findall(once, own, re.MULTILINE | re.IGNORECASE) == []
