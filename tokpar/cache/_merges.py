@@ -175,8 +175,12 @@ def put_ranks(
     keys: cython.uchar[::1],
     seeds: cython.ulonglong[::1],
     merges: cython.ulonglong[::1],
+    longest: cython.Py_ssize_t,
 ) -> int:
     """Puts each way to make a token of two tokens into `merges`, a table of zeros.
+
+    Tokens of more than `longest` bytes are left to `put_pairs`: each place of a token is looked up,
+    which takes quadratic time.
 
     The rank of a merge is the id of the token that it makes, as in tiktoken. `slots`, `keys`: all
     tokens, from `put_tokens`. Returns the number of merges, or -1 if they take more than half of
@@ -203,7 +207,7 @@ def put_ranks(
     with cython.nogil:
         for k in range(total):
             n: cython.Py_ssize_t = lengths[k]
-            for i in range(1, n):
+            for i in range(1, n if n <= longest else 0):
                 left: cython.longlong = token_at(s, t_last, q, sd, p, at, i)
                 if left < 0:
                     continue
@@ -228,3 +232,35 @@ def put_ranks(
                 break
             at += n
     return count
+
+
+def put_pairs(
+    left: cython.uint[::1],
+    right: cython.uint[::1],
+    whole: cython.uint[::1],
+    merges: cython.ulonglong[::1],
+    known: cython.Py_ssize_t,
+) -> int:
+    """Puts further ways to make a token of two tokens into `merges`, which has `known` already.
+
+    Returns the number of merges, or -1 if they take more than half of the table."""
+    count: cython.Py_ssize_t = whole.shape[0]
+    if min(left.shape[0], right.shape[0]) < count:
+        raise ValueError("arrays too short")
+    if known + count > merges.shape[0] // 4:
+        return -1
+    last: cython.ulonglong = merges.shape[0] // 2 - 1
+    k: cython.Py_ssize_t
+    with cython.nogil:
+        for k in range(count):
+            key: cython.ulonglong = (
+                (cython.cast(cython.ulonglong, left[k]) << 32)
+                | cython.cast(cython.ulonglong, right[k])
+            ) + 1
+            slot: cython.ulonglong = pair_hash(key) & last
+            while merges[2 * slot] != 0:
+                slot = (slot + 1) & last
+            made: cython.ulonglong = whole[k]
+            merges[2 * slot] = key
+            merges[2 * slot + 1] = made << 32 | made
+    return known + count

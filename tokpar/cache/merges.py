@@ -19,6 +19,8 @@ from tokpar.files.vocabulary import byte_alphabet
 Parts = Mapping[str, tuple[int, int]]
 MOST_IDS = 1 << 31
 LONGEST_TOKEN = (1 << 15) - 1  # bytes
+LONGEST_HALVED = 128
+"""Bytes of a rank up to which each of its places is looked up, in quadratic time."""
 _DENSE = 8
 """Ids below this multiple of their count are counted in a table."""
 _SEEDS = np.array([1, 2, 2**64 - 1], dtype=np.uint64)
@@ -103,6 +105,8 @@ def ranks_of(ranks: Mapping[bytes, int], functions: Any = kernel_modules) -> Mer
 
     Two neighbours whose joined bytes are a token merge into this token, the least rank first. A
     piece that is a token stays whole."""
+    from tokpar.cache.long_ranks import halves_of_long_ranks  # a stored table does without it
+
     lengths = np.fromiter(map(len, ranks), dtype=np.int64, count=len(ranks))
     ids = np.fromiter(ranks.values(), dtype=np.int64, count=len(ranks))
     _require_ids(ids, lengths)
@@ -110,10 +114,13 @@ def ranks_of(ranks: Mapping[bytes, int], functions: Any = kernel_modules) -> Mer
     tokens = Tokens(data, lengths, ids.astype(np.uint32))
     slots, keys = token_table(tokens, _SEEDS, functions.MERGES)
     columns = data, lengths, tokens.ids, slots, keys, _SEEDS
-    size = 1 << max(4, (4 * len(ids)).bit_length())
+    pairs = halves_of_long_ranks(ranks, LONGEST_HALVED)
+    size = 1 << max(4, (4 * (len(ids) + pairs.shape[1])).bit_length())
     table = np.zeros(2 * size, dtype=np.uint64)
-    while functions.MERGES.put_ranks(*columns, table) < 0:
+    count = functions.MERGES.put_ranks(*columns, table, LONGEST_HALVED)
+    while count < 0 or functions.MERGES.put_pairs(*pairs, table, count) < 0:
         table = np.zeros(2 * len(table), dtype=np.uint64)
+        count = functions.MERGES.put_ranks(*columns, table, LONGEST_HALVED)
     return Merges(table, _byte_ids(tokens), tokens, stay_whole=True)
 
 
