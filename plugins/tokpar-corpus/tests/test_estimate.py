@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tokpar_corpus import build
 from tokpar_corpus.build_options import BUDGET, Memory
@@ -139,3 +140,17 @@ def test_a_dry_run_prints_seconds_and_gigabytes_an_hour(tmp_path: Path) -> None:
         r"^time: [\d.]+ s on this machine without writing, ([\d.,]+) GB", printed, re.M
     )
     assert time is not None, printed
+
+
+def test_what_a_reader_of_compressed_files_reads_ahead_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Up to 128 KiB of a .gz, before its first block."""
+    path = tmp_path / "a.jsonl.gz"
+    WRITERS[".jsonl.gz"](path, [f"some words {k}" for k in range(5000)])
+    size = path.stat().st_size
+    assert size > 1000
+    counted = [np.array([stored, 10.0, 100.0, 900.0]) for stored in (300.0, 50.0, 50.0)]
+    monkeypatch.setattr("tokpar_corpus.estimate._count_blocks", lambda *given: iter(counted))
+    job = prepare(Request([str(path)], tmp_path / "out", "default", workers=1))
+    assert estimate(job).all_tokens == 2 * size
