@@ -16,6 +16,7 @@ import tokpar
 from tests.conftest import needs_kernel
 from tests.support.calls_drawn import draw_text, draw_words
 from tokpar.adapters import hf_call
+from tokpar.adapters.hf_look import EngineTokens
 from tokpar.adapters.hf_postprocess import parse_component
 from tokpar.cache import wordpiece_tables
 from tokpar.cache.call_tables import call_of
@@ -50,11 +51,17 @@ def call_for(tokenizer: Tokenizer) -> CompiledCall:
         found = tokenizer.encode_batch(list(texts), add_special_tokens=False)
         return Rows.of(np.array(each.ids, np.uint32) for each in found)
 
-    added = hf_call._contents_of(tokenizer, False)
+    added = contents_of(tokenizer)
     assert added is not None
     tokenize = partial(hf_call._pieces, tokenizer, False, lambda: True)
     call = call_of(arrays_of(tokenizer), added, ((), ()))
     return CompiledCall(call, encode_many, tokenize, lambda text, start: None)
+
+
+def contents_of(tokenizer: Tokenizer) -> Any:
+    """The added tokens as the compiled call takes them."""
+    tokens = EngineTokens.of(tokenizer).tokens
+    return hf_call._contents_of(tokens, tokenizer.normalizer, replaces=False)
 
 
 def words_of(tokens: Sequence[str], **settings: Any) -> Tokenizer:
@@ -201,8 +208,8 @@ def test_an_added_token_that_the_normalizer_empties_is_the_engine_s(normalizer: 
     """The engine finds it at every place, and then strips what is beside."""
     tokenizer = words_of(["x"])
     tokenizer.normalizer = normalizer
-    assert hf_call._contents_of(tokenizer, False) == {}
+    assert contents_of(tokenizer) == {}
     plain = tokenizer.encode("x x").ids
     tokenizer.add_tokens([AddedToken("\u0301", normalized=True, rstrip=True)])
     assert tokenizer.encode("x x").ids != plain
-    assert "leaves nothing" in str(hf_call._contents_of(tokenizer, False))
+    assert "leaves nothing" in str(contents_of(tokenizer))

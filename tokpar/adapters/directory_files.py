@@ -40,7 +40,8 @@ _LISTS = ("additional_special_tokens", "extra_special_tokens")
 _FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 _PLAIN_SPECIAL = {**dict.fromkeys(_FLAGS, False), "special": True}
 
-_AddedTokens = Mapping[int, Mapping[str, Any]]
+_AddedTokens = Mapping[str, Mapping[str, Any]]
+"""The added tokens of a tokenizer.json, by their contents."""
 
 
 def load(directory: Path, why: str) -> DirectoryTokenizer:
@@ -78,7 +79,8 @@ def _deciding_settings(directory: Path) -> Iterator[str]:
         return
     config = read_config(directory / TOKENIZER_JSON)
     tokens = config.get("added_tokens") or ()
-    added_tokens = {token["id"]: token for token in tokens if {"id", "content"} <= token.keys()}
+    complete = (token for token in tokens if {"id", "content"} <= token.keys())
+    added_tokens = {token["content"]: token for token in complete}
     is_bpe = (config.get("model") or {}).get("type") == "BPE"
     for path in sorted(directory.iterdir()):
         if path.name == TOKENIZER_JSON or path.is_dir() or path.name in _SILENT_FILES:
@@ -119,12 +121,11 @@ def _is_silent_role(key: str, value: Any, added_tokens: _AddedTokens, is_bpe: bo
 
 
 def _is_known(token: Any, added_tokens: _AddedTokens) -> bool:
-    known = {each["content"]: each for each in added_tokens.values()}
     flags = dict(_PLAIN_SPECIAL)
     if isinstance(token, Mapping):
         flags |= {name: token.get(name, flags[name]) for name in _FLAGS}
         token = token.get("content")
-    found = known.get(token)
+    found = added_tokens.get(token)
     return found is not None and all(found.get(name) == flags[name] for name in _FLAGS)
 
 
@@ -134,7 +135,9 @@ def _same_tokens(value: Any, added_tokens: _AddedTokens) -> bool:
         given = {int(id_): tuple(token.get(n) for n in names) for id_, token in value.items()}
     except (AttributeError, TypeError, ValueError):
         return False
-    return given == {id_: tuple(token.get(n) for n in names) for id_, token in added_tokens.items()}
+    return given == {
+        token["id"]: tuple(token.get(n) for n in names) for token in added_tokens.values()
+    }
 
 
 _READ: dict[str, Callable[[str, Any, _AddedTokens, bool], bool]] = {

@@ -54,7 +54,7 @@ def call_parts_of(
     stages = [parse_component(copy.normalizer), parse_component(copy.pre_tokenizer)]
     is_words = facts.model == "WordPiece"
     replaces = not facts.byte_level and not is_words
-    added_tokens = _contents_of(copy, replaces)
+    added_tokens = _contents_of(facts.added_tokens, copy.normalizer, replaces)
     if isinstance(added_tokens, str):
         return added_tokens
     if is_words and stages[0] and any(each[2] for each in added_tokens.values()):
@@ -129,17 +129,17 @@ def _written_model(
     return state, parts_of(state, kernel_modules.VOCABULARY)
 
 
-def _contents_of(copy: Any, replaces: bool) -> dict[str, tuple[int, int, bool]] | str:
-    """Returns the added tokens as `call_of` takes them, in the form in which they are searched.
+def _contents_of(
+    tokens: Sequence[AddedToken], normalizer: Any, replaces: bool
+) -> dict[str, tuple[int, int, bool]] | str:
+    """Returns added tokens as `call_of` takes them, in the form in which they are searched.
 
-    Special tokens that the engine skips (`encode_special_tokens`) are left out: the facts of a
-    tokenizer where one of them hides another token are `unprovable`. A sentence if the normalizer
-    makes two tokens alike, or leaves nothing of one: the engine then finds it everywhere."""
+    Facts leave out the special tokens that the engine skips (`encode_special_tokens`): the facts of
+    a tokenizer where one of them hides another token are `unprovable`. A sentence if the
+    normalizer makes two tokens alike, or leaves nothing of one: the engine then finds it
+    everywhere."""
     found: dict[str, tuple[int, int, bool]] = {}
-    normalizer, skips = copy.normalizer, copy.encode_special_tokens
-    for id_, each in copy.get_added_tokens_decoder().items():
-        if skips and each.special:
-            continue
+    for each in tokens:
         content = each.content
         if each.normalized and normalizer is not None:
             content = normalizer.normalize_str(content)
@@ -148,8 +148,7 @@ def _contents_of(copy: Any, replaces: bool) -> dict[str, tuple[int, int, bool]] 
             return f"its normalizer leaves nothing of the added token {each.content[:100]!r}"
         if content in found:
             return f"two of its added tokens are searched as {content[:100]!r}"
-        token = AddedToken(content, id_, each.lstrip, each.rstrip, each.single_word)
-        found[content] = id_, added_flags(token), each.normalized
+        found[content] = each.id, added_flags(each), each.normalized
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -12,15 +13,21 @@ from typing import TYPE_CHECKING, Any
 from tokenizers import Tokenizer
 from tokenizers.models import Unigram
 
-from tokpar.adapters.hf_look import COMPONENTS, MODEL_SETTINGS, SAMPLING, read_model
+from tokpar.adapters.hf_look import (
+    COMPONENTS,
+    MODEL_SETTINGS,
+    SAMPLING,
+    EngineTokens,
+    read_model,
+)
 from tokpar.adapters.hf_postprocess import parse_component
 from tokpar.adapters.settings import is_panic, unless_custom
 from tokpar.errors import EngineError, OptionError
 from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths, with_tokens
 from tokpar.facts.hf_vocabulary import token_bytes
-from tokpar.files.json_parts import Json
+from tokpar.files.json_parts import Json, read_around
 from tokpar.foreign_errors import raise_foreign
-from tokpar.types import Facts
+from tokpar.types import AddedToken, Facts
 
 if TYPE_CHECKING:
     from tokpar.cache.merges import Source
@@ -28,8 +35,8 @@ if TYPE_CHECKING:
 
 _MOST_WRITTEN = 1 << 26
 """The highest id for which the library writes a file: writing takes memory for all ids below it."""
-_MOST_COMPARED = 4096
-"""Of more added tokens with the same flags, so many are compared."""
+_MOST_COMPARED, _MOST_COMPARED_CHARS = 4096, 1 << 16
+"""Of more added tokens with the same flags, so many are compared; of all, so many code points."""
 _BEFORE_THE_MODEL = ("normalizer", "pre_tokenizer")
 _EMPTY: Json = {
     "version": "1.0",
@@ -38,18 +45,20 @@ _EMPTY: Json = {
     "added_tokens": [],
     "model": {"type": "WordLevel", "vocab": {}, "unk_token": ""},
 }
-FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 _RANDOM = "a Unigram model with sampling (alpha, nbest_size) is random"
 CUSTOM = "a component is written in Python"
 _ALTERED = "added tokens were altered in a way that no copy of the tokenizer reproduces"
 _ALIKE = "the normalizer makes added tokens alike, and the engine takes one of them at random"
 
 
-def private_copy(own: Any, without_tokens: bool = False) -> tuple[Any, str | None]:
+def private_copy(
+    own: Any, without_tokens: bool = False, added: EngineTokens | None = None
+) -> tuple[Any, str | None]:
     """Returns a tokenizer that encodes and decodes as `own` does, and why it may not, or None.
 
     Only the model is shared. Components in Python are shared, too: they are a reason.
-    `without_tokens`: without the added tokens."""
+    `without_tokens`: without the added tokens. `added`: those of `own`, if the caller has read
+    them."""
     components = {name: getattr(own, name) for name in COMPONENTS}
     why = None
     try:
@@ -61,18 +70,18 @@ def private_copy(own: Any, without_tokens: bool = False) -> tuple[Any, str | Non
         private = _with_truncation(own, {})
         _set_components(private, own, COMPONENTS)
     if not without_tokens:
-        _add_tokens(private, own)
+        _add_tokens(private, own, added)
     if own.padding is not None:
         private.enable_padding(**own.padding)
     return private, why
 
 
-def bare_copy(own: Any) -> Any:
+def bare_copy(own: Any, added: EngineTokens | None = None) -> Any:
     """Returns a tokenizer with the same stages up to the model, all shared, and no
-    post-processing."""
+    post-processing. `added`: the added tokens of `own`, if the caller has read them."""
     private = Tokenizer(own.model)
     _set_components(private, own, _BEFORE_THE_MODEL)
-    _add_tokens(private, own)
+    _add_tokens(private, own, added)
     return private
 
 
@@ -96,8 +105,20 @@ def _set_components(private: Any, own: Any, names: tuple[str, ...]) -> None:
             setattr(private, name, getattr(own, name))
 
 
-def _add_tokens(private: Any, own: Any) -> None:
-    added_tokens = own.get_added_tokens_decoder()
+def encodes_bare(own: Any) -> bool:
+    """True if `own` gives a text the ids of a bare copy, with add_special_tokens=False."""
+    if own.truncation is not None or own.padding is not None:
+        return False
+    try:
+        read_around(parse_component(own.post_processor))
+    except Exception as error:  # the library has no exception type for a component in Python
+        raise_foreign(error)
+        return False
+    return True
+
+
+def _add_tokens(private: Any, own: Any, added: EngineTokens | None) -> None:
+    added_tokens = own.get_added_tokens_decoder() if added is None else added.by_id
     private.add_tokens([added_tokens[i] for i in sorted(added_tokens)])
     private.encode_special_tokens = own.encode_special_tokens
 
@@ -113,12 +134,12 @@ def private_wrapper(wrapper: Any, engine: Any) -> Any:
 
 
 def facts_of_copy(
-    bare: Any, file_bytes: bytes | None, unknown: str | None
+    bare: Any, added: EngineTokens, file_bytes: bytes | None, unknown: str | None
 ) -> tuple[Facts, TokenLengths | None, Source | None]:
     """Returns the facts, the token lengths, and the digest of the model.
 
-    `unknown`: why nothing is proved about the tokenizer, or None. The lengths are None unless
-    tokens tile the text. The digest is None if the model was not read."""
+    `added`: its added tokens. `unknown`: why nothing is proved about the tokenizer, or None. The
+    lengths are None unless tokens tile the text. The digest is None if the model was not read."""
     stages = _stages(bare)
     if stages is None:
         model = type(bare.model).__name__
@@ -126,7 +147,7 @@ def facts_of_copy(
         return facts, None, None
     byte_level = '"ByteLevel"' in json.dumps(stages["pre_tokenizer"])
     read = read_model(bare, file_bytes, byte_level)
-    config = _config(bare, stages, read.vocabulary)
+    config = _config(bare, added, stages, read.vocabulary)
     special = bare.encode_special_tokens
     facts = facts_from_json(config, encode_special_tokens=special, lists_classes=True)
     random = _RANDOM if _is_random(bare.model) else None
@@ -147,7 +168,7 @@ def _stages(tokenizer: Any) -> Json | None:
     return unless_custom(lambda: {n: parse_component(getattr(tokenizer, n)) for n in names})
 
 
-def _config(tokenizer: Any, stages: Json, vocabulary: object) -> Json:
+def _config(tokenizer: Any, added: EngineTokens, stages: Json, vocabulary: object) -> Json:
     """Returns the `tokenizer.json` without merges, without scores, and without the stages after the
     model.
 
@@ -155,38 +176,35 @@ def _config(tokenizer: Any, stages: Json, vocabulary: object) -> Json:
     ids."""
     model = tokenizer.model
     settings = {name: getattr(model, name) for name in MODEL_SETTINGS if hasattr(model, name)}
-    added_tokens = tokenizer.get_added_tokens_decoder()
     return {
         **stages,
         "model": {"type": type(model).__name__, **settings, "vocab": vocabulary},
-        "added_tokens": [
-            {"id": i, **{flag: getattr(added_tokens[i], flag) for flag in ("content", *FLAGS)}}
-            for i in sorted(added_tokens)
-        ],
+        "added_tokens": added.tokens,
     }
 
 
-def why_copy_differs(own: Any, private: Any) -> str | None:
+def why_copy_differs(own: Any, private: Any, added: EngineTokens | None = None) -> str | None:
     """Returns why `private`, a private copy of `own`, may find other added tokens, or None.
 
-    Both encode three texts made of the added tokens, and decode the added tokens. A token
-    that was added twice has some of its old flags and some of its new ones, and neither a copy nor
-    a file reproduces this mix. The engine normalizes contents when tokens are added, so it searches
-    for old contents after a normalizer was changed in place."""
-    added_tokens = own.get_added_tokens_decoder()
-    if added_tokens != private.get_added_tokens_decoder():
+    Both encode three texts made of added tokens, and decode added tokens. A token that was added
+    twice has some of its old flags and some of its new ones, and neither a copy nor a file
+    reproduces this mix. The engine normalizes contents when tokens are added, so it searches for
+    old contents after a normalizer was changed in place. `added`: the added tokens of `own`, if the
+    caller has read them."""
+    added = EngineTokens.of(own) if added is None else added
+    if added.by_id != private.get_added_tokens_decoder():
         return _ALTERED
-    if not added_tokens or _is_random(own.model):
+    if not added.tokens or _is_random(own.model):
         return None
     try:
-        contents = _searched_contents(own, added_tokens.values())
-        if contents is None:
+        if has_alike_tokens(own, added):
             return _ALIKE
+        some = [*_some_tokens(added.tokens)]
+        contents = [*_searched_contents(own, some)]
         texts = ["x".join(["", *contents, ""]), " ".join(["", *contents, ""]), "".join(contents)]
+        ids = 2 * sorted(token.id for token in some)  # decoders strip the first token of a text
         is_equal = all(_encode(own, text) == _encode(private, text) for text in texts)
-        is_equal = is_equal and _kept_in_text(own, added_tokens) == _kept_in_text(
-            private, added_tokens
-        )
+        is_equal = is_equal and _kept_in_text(own, ids) == _kept_in_text(private, ids)
     except BaseException as error:
         raise_foreign(error)
         if not isinstance(error, Exception) and not is_panic(error):
@@ -196,25 +214,46 @@ def why_copy_differs(own: Any, private: Any) -> str | None:
     return None if is_equal else _ALTERED
 
 
-def _searched_contents(own: Any, added_tokens: Any) -> list[str] | None:
-    """Returns the contents of the added tokens, and what the normalizer makes of them.
+def why_alike(own: Any, added: EngineTokens) -> str | None:
+    """Returns why two objects of one file may find other added tokens, or None."""
+    return _ALIKE if not _is_random(own.model) and has_alike_tokens(own, added) else None
 
-    None if the normalizer makes two of them alike: a hash map of the engine decides which of the
-    two is found, and another object of the same file may find the other. Releases below 0.23 still
-    search for the normalized content of a token that was first added as normalized."""
-    by_flags: defaultdict[object, list[str]] = defaultdict(list)
-    normalized = [token.content for token in added_tokens if token.normalized]
-    for token in added_tokens:
-        by_flags[tuple(getattr(token, flag) for flag in FLAGS)].append(token.content)
-    some = []
-    for contents in by_flags.values():
-        step = max(1, -(-len(contents) // _MOST_COMPARED))
-        some += contents[::step]
+
+def has_alike_tokens(own: Any, added: EngineTokens) -> bool:
+    """True if the normalizer makes two added tokens alike: a hash map of the engine decides which
+    of the two is found, and another object of the same file may find the other."""
+    normalized = [token.content for token in added.tokens if token.normalized]
     if own.normalizer is not None:
-        normalize = own.normalizer.normalize_str
-        normalized = [normalize(content) for content in normalized]
-        some += [form for content in some if (form := normalize(content)) != content]
-    return some if len(set(normalized)) == len(normalized) else None
+        normalized = [*map(own.normalizer.normalize_str, normalized)]
+    return len(set(normalized)) < len(normalized)
+
+
+def _some_tokens(tokens: tuple[AddedToken, ...]) -> Iterator[AddedToken]:
+    """Yields the tokens that are compared: some of each kind."""
+    by_flags: defaultdict[object, list[AddedToken]] = defaultdict(list)
+    for token in tokens:
+        by_flags[
+            token.lstrip, token.rstrip, token.single_word, token.normalized, token.special
+        ].append(token)
+    for alike in by_flags.values():
+        left = _MOST_COMPARED_CHARS // len(by_flags)
+        for token in alike[:: max(1, -(-len(alike) // _MOST_COMPARED))]:
+            if len(token.content) <= left:
+                left -= len(token.content)
+                yield token
+
+
+def _searched_contents(own: Any, tokens: list[AddedToken]) -> Iterator[str]:
+    """Yields the contents of tokens, and what the normalizer makes of them.
+
+    Releases below 0.23 still search for the normalized content of a token that was first added as
+    normalized."""
+    yield from (token.content for token in tokens)
+    if own.normalizer is not None:
+        for token in tokens:
+            form = own.normalizer.normalize_str(token.content)
+            if form != token.content:
+                yield form
 
 
 def _encode(tokenizer: Any, text: str) -> list[object]:
@@ -223,10 +262,8 @@ def _encode(tokenizer: Any, text: str) -> list[object]:
     return [(each.ids, each.word_ids) for each in (encoding, *encoding.overflowing)]
 
 
-def _kept_in_text(tokenizer: Any, added_tokens: Any) -> list[str]:
-    """Returns the text of the added tokens, twice in a row, because decoders strip the first token
-    of a text: without special tokens, and with them."""
-    ids = 2 * sorted(added_tokens)
+def _kept_in_text(tokenizer: Any, ids: list[int]) -> list[str]:
+    """Returns the text of ids without special tokens, and with them."""
     return [str(tokenizer.decode(ids, skip_special_tokens=skip)) for skip in (True, False)]
 
 

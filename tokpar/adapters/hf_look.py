@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from tokpar import kernel_modules
+from tokpar.types import AddedToken
 
 if TYPE_CHECKING:
     from tokpar.cache.merges import Source
@@ -22,14 +23,53 @@ AFFIXES = ("continuing_subword_prefix", "end_of_word_suffix")
 _UNKNOWNS = ("unk_token", "fuse_unk", "byte_fallback", "ignore_merges", "max_input_chars_per_word")
 MODEL_SETTINGS = (*AFFIXES, *SAMPLING, *_UNKNOWNS)
 COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
-MOST_LISTED = 100
-"""Up to so many added tokens are compared one by one."""
+FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "special")
+MOST_LISTED, MOST_LISTED_CHARS = 100, 1 << 14
+"""Up to so many added tokens, of so many code points, are compared one by one."""
+_MOST_COPIED = 1 << 12, 1 << 16
+"""Up to so many added tokens, of so many code points, are put into a second engine."""
 _SPREAD, _LAST = 16, 16
 _LARGEST_STATE = 4096
 """Bytes of a component's state above which the look asks what the component does instead."""
 _read_components = attrgetter(*COMPONENTS)
 _read_flags = attrgetter("truncation", "padding", "encode_special_tokens")
+_read_token = attrgetter("content", *FLAGS)
 _HOSTILE = " \u0130\ufb01\u00c5\u0301e\u0301\u1e9e\u2126\u0085\u200b\u3000\ud55c\u0e33\ufeff<s>0A\n"
+
+
+@dataclass(frozen=True, slots=True)
+class EngineTokens:
+    """The added tokens of an engine, which takes long to return many of them.
+
+    `by_id`: the engine's objects. `tokens`: the same tokens, by ascending ids."""
+
+    by_id: dict[int, Any]
+    tokens: tuple[AddedToken, ...]
+
+    @classmethod
+    def of(cls, own: Any) -> EngineTokens:
+        """Returns the added tokens of a `tokenizers.Tokenizer`."""
+        by_id = own.get_added_tokens_decoder()
+        read = ((id_, _read_token(by_id[id_])) for id_ in sorted(by_id))
+        return cls(by_id, tuple(AddedToken(each[0], id_, *each[1:]) for id_, each in read))
+
+    @property
+    def highest_id(self) -> int:
+        """The highest id of an added token, 0 without added tokens."""
+        return self.tokens[-1].id if self.tokens else 0
+
+    @property
+    def is_large(self) -> bool:
+        """True if an engine takes much longer to add the tokens than to read a usual file."""
+        return self._exceeds(*_MOST_COPIED)
+
+    @property
+    def is_listed(self) -> bool:
+        """True if a look compares the tokens one by one."""
+        return not self._exceeds(MOST_LISTED, MOST_LISTED_CHARS)
+
+    def _exceeds(self, count: int, chars: int) -> bool:
+        return len(self.tokens) > count or sum(len(each.content) for each in self.tokens) > chars
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +88,16 @@ class Look:
     rest: tuple[object, ...]
 
     @classmethod
-    def of(cls, own: Any, wrapper: Any) -> Look:
-        """Returns a look at a `tokenizers.Tokenizer`, and the transformers tokenizer around it."""
+    def of(cls, own: Any, wrapper: Any, added: EngineTokens | None = None) -> Look:
+        """Returns a look at a `tokenizers.Tokenizer`, and the transformers tokenizer around it.
+
+        `added`: the added tokens of `own`, if the caller has read them."""
         states = {name: state_of(getattr(own, name)) for name in COMPONENTS[:2]}
         asked = tuple(n for n, s in states.items() if s is not None and len(s) > _LARGEST_STATE)
-        added = own.get_added_tokens_decoder()
-        highest = max(added, default=0)
+        added = EngineTokens.of(own) if added is None else added
+        highest = added.highest_id
         ids = max(highest + 1, own.get_vocab_size(with_added_tokens=False)), highest
-        plan = asked, ids, len(added) <= MOST_LISTED
+        plan = asked, ids, added.is_listed
         return cls(*plan, look_at_model(own), _look_at_rest(own, wrapper, *plan))
 
     def is_same_model(self, own: Any) -> bool:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from tokenizers import AddedToken as EngineToken
 
 from tokpar.adapter_parts import TrustParts
-from tokpar.adapters.hf_copy import FLAGS, private_copy
-from tokpar.adapters.hf_look import AFFIXES
+from tokpar.adapters.hf_copy import private_copy
+from tokpar.adapters.hf_look import AFFIXES, FLAGS, EngineTokens
 from tokpar.adapters.hf_postprocess import parse_component
 from tokpar.errors import OptionError
 from tokpar.types import AddedToken
@@ -31,11 +31,7 @@ def trust_parts_of(
 
     `load`: returns the adapter of a copy with names. `template_control`: the control tokens that
     the tokenizer's chat template names, or None."""
-    added = own.get_added_tokens_decoder()
-    tokens = tuple(
-        AddedToken(each.content, id_, **{name: getattr(each, name) for name in FLAGS})
-        for id_, each in sorted(added.items())
-    )
+    tokens = EngineTokens.of(own).tokens
     unknown = _unknown_token(own.model)
     default = template_control
     if default is None:

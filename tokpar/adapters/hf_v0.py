@@ -30,16 +30,19 @@ from tokpar.adapters.cached_rows import call_refused
 from tokpar.adapters.engine_batches import call_batch, pad_batch
 from tokpar.adapters.hf_copy import (
     bare_copy,
+    encodes_bare,
     facts_of_copy,
     private_copy,
     private_wrapper,
     same_as,
     tokenizer_json_of,
+    why_alike,
     why_copy_differs,
 )
 from tokpar.adapters.hf_kept import kept_of
 from tokpar.adapters.hf_look import (
     MODEL_SETTINGS,
+    EngineTokens,
     Look,
     look_at_model,
     skips_special_tokens,
@@ -127,12 +130,18 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         self.settings = settings
         self.loader: Loader | None = caller.loader
         self._file_bytes = caller.file_bytes
-        self.look = Look.of(own, wrapper)
+        added = EngineTokens.of(own)
+        self.look = Look.of(own, wrapper, added)
         self._model_look = None if caller.is_fixed else self.look.model
         self._was_trained = caller.was_trained
-        self._whole, custom = private_copy(own)
-        replaced = () if caller.is_fixed else own_methods(wrapper, _ENCODING).values()
-        self.why_live = next(iter(replaced), None) or custom or why_copy_differs(own, self._whole)
+        is_shared = wrapper is None and added.is_large and encodes_bare(own)
+        if is_shared and caller.is_fixed:  # nobody else holds the object: it is no copy
+            self._whole, self.why_live = own, why_alike(own, added)
+        else:
+            self._whole, custom = private_copy(own, added=added)
+            replaced = () if caller.is_fixed else own_methods(wrapper, _ENCODING).values()
+            found = next(iter(replaced), None) or custom
+            self.why_live = found or why_copy_differs(own, self._whole, added)
         if not settings.truncation or wrapper is not None:
             self._whole.no_truncation()
         if not settings.padding or wrapper is not None:
@@ -142,13 +151,14 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         self._wrapper: Any = None
         if wrapper is not None and self.why_live is None:
             self._wrapper = private_wrapper(wrapper, self._whole)
-        self._chunks = bare_copy(self._whole)
+        self._chunks = self._whole if is_shared else bare_copy(self._whole, added)
+        self._trims_offsets = is_shared
         self._postprocess = PostProcess(unknown=self.why_live)
         if self.why_live is None:
             self._postprocess = postprocess_of(self._whole, settings.add_special_tokens)
         unknown = self._postprocess.unknown
         self.facts, self._lengths, self._source = facts_of_copy(
-            self._chunks, caller.file_bytes, unknown
+            self._chunks, added, caller.file_bytes, unknown
         )
         later = self._later_call()
         self.later_call = None if isinstance(later, str) else later
@@ -399,7 +409,8 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
     def _engine_offsets(self) -> EngineOffsets:
         from tokpar.adapters.hf_offsets import EngineOffsets  # encoding does without it
 
-        return EngineOffsets(self._chunks, self.facts, self._lengths, self.later_call)
+        bare = bare_copy(self._whole) if self._trims_offsets else self._chunks
+        return EngineOffsets(bare, self.facts, self._lengths, self.later_call)
 
     def word_numbers(self, text: str, ids: IdArray) -> IntArray:
         """Returns the number of the pre-token of each token of a text, as `word_ids` of the

@@ -112,3 +112,71 @@ def find_clusters(
             count += 1
     last[0] = node
     return count if fits else -1
+
+
+def build_table(
+    data: cython.const[cython.uchar][::1],  # type: ignore[valid-type]
+    starts: cython.const[cython.longlong][::1],  # type: ignore[valid-type]
+    lengths: cython.const[cython.longlong][::1],  # type: ignore[valid-type]
+    live: cython.longlong[::1],
+    nodes: cython.longlong[::1],
+    table: cython.int[::1],
+    depth: cython.longlong[::1],
+) -> int:
+    """Writes the automaton of contents, which are distinct, not empty and ascending, to `table` and
+    the bytes of each node to `depth`, both zeros. Returns the number of nodes.
+
+    Content k is data[starts[k] : starts[k] + lengths[k]]. `live`: the numbers of all contents.
+    `nodes`: as many zeros. The time is linear in the bytes of the contents."""
+    many: cython.Py_ssize_t = starts.shape[0]
+    count: cython.Py_ssize_t = 1
+    level: cython.Py_ssize_t = 0
+    j: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    at: cython.Py_ssize_t
+    left: cython.Py_ssize_t
+    parent: cython.Py_ssize_t
+    link: cython.Py_ssize_t
+    byte: cython.int
+    wanted: cython.longlong
+    last: cython.longlong
+    words: cython.p_int
+    words = cython.cast(cython.p_int, cython.address(table[0])) if cython.compiled else table
+    words[_ROOT + 3] = -1
+    with cython.nogil:
+        while many > 0:
+            left = 0
+            last = -1
+            for j in range(many):
+                k = live[j]
+                byte = data[starts[k] + level]
+                parent = nodes[k]
+                wanted = (parent << 8) + byte
+                if wanted != last:  # contents with one prefix are neighbours
+                    last = wanted
+                    link = 0
+                    if parent == 0:
+                        words[byte] = count
+                    else:
+                        at = words[_ROOT + 4 * parent + 2]
+                        link = _child(words, at, byte)
+                        while link == 0 and at != 0:
+                            at = words[_ROOT + 4 * at + 2]
+                            link = _child(words, at, byte)
+                    if words[_ROOT + 4 * parent + 1] < 256:
+                        words[_ROOT + 4 * parent] = count
+                    words[_ROOT + 4 * parent + 1] += 256
+                    words[_ROOT + 4 * count + 1] = byte
+                    words[_ROOT + 4 * count + 2] = link
+                    words[_ROOT + 4 * count + 3] = words[_ROOT + 4 * link + 3]
+                    depth[count] = level + 1
+                    count += 1
+                nodes[k] = count - 1
+                if lengths[k] > level + 1:
+                    live[left] = k
+                    left += 1
+                else:
+                    words[_ROOT + 4 * (count - 1) + 3] = k
+            many = left
+            level += 1
+    return count

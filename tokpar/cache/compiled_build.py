@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -33,6 +33,10 @@ AT_FIRST_CALL = False
 nothing."""
 DRAWN, DRAWN_AGAIN = 400, 40
 """The most texts that are compared with the engine when tables are made, and when they are read."""
+LONGEST_DRAWN = 1 << 8
+"""Code points of added tokens that are drawn again and again."""
+MOST_DRAWN = 1 << 16
+"""Code points of longer added tokens, each of which is in one drawn text."""
 FARTHEST = 1 << 16
 """Code points in which a cut is looked for."""
 _ATOMS = [
@@ -220,8 +224,7 @@ def error_text(error: BaseException) -> str:
 
 def added_flags(token: AddedToken, is_forbidden: bool = False) -> int:
     """Returns the flags of an added token as numbers, see call_added.h."""
-    flags = (token.single_word, token.lstrip, token.rstrip, is_forbidden)
-    return sum(1 << place for place, flag in enumerate(flags) if flag)
+    return token.single_word | token.lstrip << 1 | token.rstrip << 2 | is_forbidden << 3
 
 
 def checked_call(parts: CallParts, arrays: Arrays, text_count: int) -> CompiledCall | str:
@@ -260,7 +263,8 @@ def checked_call(parts: CallParts, arrays: Arrays, text_count: int) -> CompiledC
 def drawn_texts(parts: CallParts, count: int) -> list[str]:
     """Returns texts made of tokens, added tokens and characters that are often treated apart."""
     draw = random.Random(count)
-    tokens, contents = parts.tokens(), [*parts.added_tokens][:1000] or [" "]
+    tokens, added = parts.tokens(), [*parts.added_tokens]
+    contents = [each for each in added if len(each) <= LONGEST_DRAWN][:1000] or [" "]
     kinds: list[Sequence[str]] = [tokens or _ATOMS, _ATOMS, contents]
     count = min(count, 20 + len(tokens))
     texts = []
@@ -268,4 +272,13 @@ def drawn_texts(parts: CallParts, count: int) -> list[str]:
         weights = draw.choice([(6, 2, 0), (6, 3, 1), (1, 6, 1), (1, 0, 0)])
         chosen = draw.choices(kinds, weights, k=draw.randrange(1, 30))
         texts.append("".join(draw.choice(kind) for kind in chosen))
-    return texts
+    return [*texts, *_with_long_tokens(added)]
+
+
+def _with_long_tokens(contents: Sequence[str]) -> Iterator[str]:
+    """Yields a text for each long added token, `MOST_DRAWN` code points in all."""
+    left = MOST_DRAWN
+    for content in contents:
+        if LONGEST_DRAWN < len(content) <= left:
+            left -= len(content)
+            yield f"a {content}b"

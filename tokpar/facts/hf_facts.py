@@ -49,6 +49,9 @@ _PASSED_ON = {*_FORMS, "Lowercase", "StripAccents", "BertNormalizer", "Strip", "
 _INERT = {*_FORMS, "Lowercase", "StripAccents", "Replace"}
 _MODELS = frozenset({"BPE", "WordPiece", "WordLevel", "Unigram"})
 _NORMALIZERS = frozenset({*_PASSED_ON, "Nmt", "Precompiled", "Prepend", "ByteLevel"})
+_MOST_OVERLAPS = 1 << 22
+"""The product of the code points of two groups of added tokens, up to which each token of one group
+is compared with each of the other."""
 _DUMMY_STAGES = [("Prepend", {"prepend": MARK}), ("Replace", {"pattern": " ", "content": MARK})]
 
 
@@ -193,10 +196,14 @@ def _plain(value: object) -> object:
 
 def _added_tokens(config: Json) -> tuple[AddedToken, ...]:
     return tuple(
-        AddedToken(token["content"], token["id"], *(bool(token.get(flag)) for flag in _FLAGS))
-        for token in config.get("added_tokens") or ()
-        if token["content"]
+        token for token in map(_added_token, config.get("added_tokens") or ()) if token.content
     )
+
+
+def _added_token(token: Json | AddedToken) -> AddedToken:
+    if isinstance(token, AddedToken):
+        return token
+    return AddedToken(token["content"], token["id"], *(bool(token.get(flag)) for flag in _FLAGS))
 
 
 def _pretokenizer_facts(
@@ -330,11 +337,16 @@ def _skipped_reason(
     stages: tuple[NormalizerStage, ...],
 ) -> str | None:
     """Why a skipped special token (`encode_special_tokens`) may hide a matched token, or None."""
+    if not skipped_tokens:
+        return None
     if stages and any(token.normalized for token in skipped_tokens):
         return "encode_special_tokens with a special token that is matched in normalized text"
     # The engine still finds skipped tokens, and then misses a token that begins inside one.
     chars = {char for token in skipped_tokens for char in token.content}
     near = [token for token in matched_tokens if not chars.isdisjoint(token.content)]
+    sizes = [sum(len(token.content) for token in each) for each in (skipped_tokens, near)]
+    if sizes[0] * sizes[1] > _MOST_OVERLAPS:
+        return "encode_special_tokens: the added tokens are too long to be compared"
     for one, other in product(skipped_tokens, near):
         if one.content == other.content or can_overlap(one.content, other.content):
             shown = f"{one.content!r} and {other.content!r}"
