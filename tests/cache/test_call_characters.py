@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
 
+import tokpar
 from tests.conftest import needs_kernel
 from tests.support.calls_drawn import draw_characters, draw_text
 from tokpar import kernel_modules
@@ -146,7 +147,7 @@ def test_a_condition_is_checked_and_needed(name: str) -> None:
         patch.object(character_tables, "_require_settings"),
         patch.object(character_tables, "_require_atoms"),
         patch.object(character_tables, "are_distinct", return_value=True),
-        patch.object(character_tables, "_stages", return_value=(True, 0, False)),
+        patch.object(character_tables, "character_stages", return_value=(True, 0, False)),
         patch.object(character_tables, "last_of_equal", lambda keys: np.arange(len(keys))),
     ):
         found = ids_of(arrays_of(case.model, size), case.text)
@@ -259,10 +260,13 @@ def test_a_broken_model_is_refused(number: int) -> None:
 def test_the_model_of_a_file_is_that_of_the_object() -> None:
     model = model_of(["<unk>", "a", "b", "é", MARK], [("a", "b"), (MARK, "ab")])
     engine = engine_of(model, REPLACE)
-    sources = [hf_call._written_model(engine.model, each, None) for each in (None, b"x")]
-    sources.append(hf_call._written_model(engine.model, engine.to_str().encode(), None))
-    tables = [character_arrays(*source, 7, REPLACE, None) for source in sources]
-    for each in tables[1:]:
+    facts = tokpar.load(engine).facts
+    files = [None, b"x", engine.to_str().encode()]
+    sources = [
+        hf_call._written_model(engine, facts, [REPLACE, None], None, file)[:2] for file in files
+    ]
+    assert sources[2][0] == files[2]
+    for each in [character_arrays(*source, 7, REPLACE, None) for source in sources]:
         assert ids_of(each, "ab abéb x") == engine.encode("ab abéb x").ids
 
 
@@ -272,7 +276,9 @@ def test_drawn_models_have_the_ids_of_the_engine(seed: int) -> None:
     tokenizer = draw_characters(draw)
     stages = [parse_component(each) for each in (tokenizer.normalizer, tokenizer.pre_tokenizer)]
     size = tokenizer.get_vocab_size(with_added_tokens=False)
-    arrays = character_arrays(*hf_call._written_model(tokenizer.model, None, None), size, *stages)
+    state = tokenizer.model.__getstate__()
+    parts = parts_of(state, kernel_modules.VOCABULARY)
+    arrays = character_arrays(state, parts, size, *stages)
     for _ in range(40):
         text = draw_text(draw, [])
         assert ids_of(arrays, text) == tokenizer.encode(text).ids

@@ -13,7 +13,7 @@ import tokenizers
 
 from tokpar import kernel_modules
 from tokpar.adapters.engine_batches import call_batch
-from tokpar.adapters.hf_look import is_dense
+from tokpar.adapters.hf_look import ReadModel, is_dense, written_model
 from tokpar.adapters.hf_postprocess import parse_component
 from tokpar.adapters.hf_version import installed_release
 from tokpar.arrays import IdArray
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _PRINTS_HOLES = installed_release() < (0, 23)
 """The engine prints each missing id to the standard output when it writes a model."""
+_WORDPIECE_SETTINGS = "unk_token", "continuing_subword_prefix", "max_input_chars_per_word"
 _DRAWN_TOKENS = 300
 FEW = 8
 """Texts that are encoded sooner one by one than by the engine's threads."""
@@ -38,14 +39,14 @@ FEW = 8
 def call_parts_of(
     copy: Any,
     facts: Facts,
-    source: Source | None,
+    read: ReadModel | None,
     special: tuple[Sequence[int], Sequence[int]] | None,
     is_same_model: Callable[[], bool],
     file_bytes: bytes | None = None,
 ) -> CallParts | str:
     """Returns what the compiled call is made from; or why the tokenizer has none.
 
-    `copy`: the private copy. `source`: of its model, if it was read. `special`: the ids around a
+    `copy`: the private copy. `read`: what was read of its model. `special`: the ids around a
     text, if that is all of post-processing. `is_same_model`: returns False once somebody changed
     the model. `file_bytes`: the file that the tokenizer was read from, which spares the engine to
     write its model."""
@@ -61,42 +62,25 @@ def call_parts_of(
         return "an added token is searched in the text that its normalizer makes for WordPiece"
 
     size = copy.get_vocab_size(with_added_tokens=False)
-    if file_bytes is not None:
-        source = Source.of(file_bytes)
-
-    def identity() -> list[bytes | str] | None:
-        known = source
-        if known is None and is_dense(copy.model, size):
-            known = Source.of(copy.model.__getstate__())
-        if known is None or known.length < LEAST_KEPT:
-            return None
-        return [json.dumps(stages), known.sha256, f"tokenizers {tokenizers.__version__}"]
+    try:
+        written, parts, source = _written_model(copy, facts, stages, read, file_bytes)
+    except GateError as error:
+        return str(error)
 
     def make_arrays() -> Arrays:
         from tokpar.cache.call_tables import byte_arrays  # only where tables are made
         from tokpar.cache.character_tables import character_arrays
 
-        if kernel_modules.VOCABULARY is None:
-            raise GateError("nothing reads its vocabulary without the kernel")
-        # the engine writes a model in time and memory for every id below its greatest
-        has_holes = file_bytes is None and not is_dense(copy.model, size)
-        cannot_write = _PRINTS_HOLES or not facts.byte_level
-        if has_holes and (cannot_write or _greatest_id(copy) > max(4 * size, 1 << 20)):
-            raise GateError("its ids have holes")
-        if facts.byte_level:
-            state, parts = _written_model(copy.model, file_bytes, source)
-            return byte_arrays(facts, merges_of(state, size, parts=parts))
         if is_words:
             from tokpar.cache.wordpiece_tables import wordpiece_arrays  # only where it is used
 
-            written = copy.model.__getstate__() if file_bytes is None else file_bytes
-            model = json.loads(written)
-            return wordpiece_arrays(model.get("model", model), size, *stages)
-        return character_arrays(*_written_model(copy.model, file_bytes, source), size, *stages)
+            return wordpiece_arrays(_wordpiece_model(copy.model, size, written), size, *stages)
+        if facts.byte_level:
+            return byte_arrays(facts, merges_of(written, size, parts=parts))
+        return character_arrays(written, parts, size, *stages)
 
     return CallParts(
-        identity=identity,
-        is_known=source is not None,
+        identity=_identity_of(stages, source),
         make_arrays=make_arrays,
         added_tokens=added_tokens,
         special=special,
@@ -114,19 +98,56 @@ def _greatest_id(copy: Any) -> int:
 
 
 def _written_model(
-    model: Any, file_bytes: bytes | None, source: Source | None
-) -> tuple[bytes, Parts]:
-    """Returns the model as JSON, and its parts. Raises GateError, also if the model no longer has
-    the digest `source`.
+    copy: Any, facts: Facts, stages: Sequence[Any], read: ReadModel | None, file_bytes: bytes | None
+) -> tuple[bytes, Parts, Source | None]:
+    """Returns the bytes from which the tables are made, the file or the model as JSON; the parts of
+    the model in them; and the digest that names the tables, or None. Raises GateError."""
+    if kernel_modules.VOCABULARY is None:
+        raise GateError("nothing reads its vocabulary without the kernel")
+    if not facts.byte_level and facts.model != "WordPiece":
+        from tokpar.cache.character_tables import character_stages  # only where it is used
 
-    `file_bytes`: the file that the model was read from, or None."""
-    parts = None if file_bytes is None else model_parts(file_bytes)
-    if file_bytes is not None and parts is not None:
-        return file_bytes, parts
-    state: bytes = model.__getstate__()
-    if file_bytes is None and source is not None and Source.of(state) != source:
-        raise GateError("its model was changed while it was read")
-    return state, parts_of(state, kernel_modules.VOCABULARY)
+        character_stages(*stages)  # to write a model takes long
+    source = None if read is None else read.source
+    if file_bytes is not None:
+        parts = model_parts(file_bytes) if read is None or read.parts is None else read.parts
+        source = Source.of(file_bytes) if source is None else source
+        if parts is not None:
+            return file_bytes, parts, source
+        return _with_parts(written_model(copy.model), source)
+    if read is not None and read.state is not None:
+        return _with_parts(read.state, source)
+    size = copy.get_vocab_size(with_added_tokens=False)
+    if is_dense(copy.model, size):
+        state = written_model(copy.model)
+        return _with_parts(state, Source.of(state))
+    # the engine writes a model in time and memory for every id below its greatest
+    cannot_write = _PRINTS_HOLES or not facts.byte_level
+    if cannot_write or _greatest_id(copy) > max(4 * size, 1 << 20):
+        raise GateError("its ids have holes")
+    return _with_parts(written_model(copy.model), None)
+
+
+def _with_parts(state: bytes, source: Source | None) -> tuple[bytes, Parts, Source | None]:
+    return state, parts_of(state, kernel_modules.VOCABULARY), source
+
+
+def _identity_of(stages: Sequence[Any], source: Source | None) -> list[bytes | str] | None:
+    if source is None or source.length < LEAST_KEPT:
+        return None
+    return [json.dumps(stages), source.sha256, f"tokenizers {tokenizers.__version__}"]
+
+
+def _wordpiece_model(model: Any, size: int, written: bytes) -> dict[str, Any]:
+    """Returns a WordPiece model as a `tokenizer.json` has it.
+
+    Other threads run between two tokens; nothing runs beside a parser of JSON."""
+    names = (model.id_to_token(id_) for id_ in range(size))
+    vocab = {name: id_ for id_, name in enumerate(names) if name is not None}
+    if len(vocab) < size:
+        parsed: dict[str, Any] = json.loads(written)
+        return dict(parsed.get("model", parsed))
+    return {"vocab": vocab} | {name: getattr(model, name) for name in _WORDPIECE_SETTINGS}
 
 
 def _contents_of(

@@ -18,6 +18,7 @@ from tokpar.adapters.hf_look import (
     MODEL_SETTINGS,
     SAMPLING,
     EngineTokens,
+    ReadModel,
     read_model,
 )
 from tokpar.adapters.hf_postprocess import parse_component
@@ -30,7 +31,6 @@ from tokpar.foreign_errors import raise_foreign
 from tokpar.types import AddedToken, Facts
 
 if TYPE_CHECKING:
-    from tokpar.cache.merges import Source
     from tokpar.facts.token_lengths import TokenLengths
 
 _MOST_WRITTEN = 1 << 26
@@ -135,11 +135,11 @@ def private_wrapper(wrapper: Any, engine: Any) -> Any:
 
 def facts_of_copy(
     bare: Any, added: EngineTokens, file_bytes: bytes | None, unknown: str | None
-) -> tuple[Facts, TokenLengths | None, Source | None]:
-    """Returns the facts, the token lengths, and the digest of the model.
+) -> tuple[Facts, TokenLengths | None, ReadModel | None]:
+    """Returns the facts, the token lengths, and what was read of the model.
 
     `added`: its added tokens. `unknown`: why nothing is proved about the tokenizer, or None. The
-    lengths are None unless tokens tile the text. The digest is None if the model was not read."""
+    lengths are None unless tokens tile the text."""
     stages = _stages(bare)
     if stages is None:
         model = type(bare.model).__name__
@@ -158,7 +158,7 @@ def facts_of_copy(
         added_token_cuts_refused=unknown or facts.added_token_cuts_refused or random,
     )
     facts = with_tokens(facts, tokens)
-    return facts, token_lengths(config) if facts.tiles else None, read.source
+    return facts, token_lengths(config) if facts.tiles else None, read
 
 
 def _stages(tokenizer: Any) -> Json | None:

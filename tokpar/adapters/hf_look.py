@@ -15,7 +15,7 @@ from tokpar import kernel_modules
 from tokpar.types import AddedToken
 
 if TYPE_CHECKING:
-    from tokpar.cache.merges import Source
+    from tokpar.cache.merges import Parts, Source
     from tokpar.facts.hf_vocabulary import VocabularyArrays
 
 SAMPLING = ("dropout", "alpha", "nbest_size")
@@ -183,10 +183,14 @@ class ReadModel:
     """The vocabulary of a model, and the digest under which its tables are stored.
 
     `vocabulary`: arrays. If the JSON of the model does not give the same vocabulary, the engine's
-    dictionary. `source`: the digest of the file or of the JSON; None if neither was read here."""
+    dictionary. `source`: the digest of the file or of the JSON; None if neither was read here.
+    `state`: the JSON of the model, if it was read. `parts`: the parts of the model in the file, if
+    they were read."""
 
     vocabulary: VocabularyArrays | dict[str, int]
     source: Source | None = None
+    state: bytes | None = None
+    parts: Parts | None = None
 
 
 def read_model(tokenizer: Any, file_bytes: bytes | None, byte_level: bool) -> ReadModel:
@@ -209,16 +213,23 @@ def read_model(tokenizer: Any, file_bytes: bytes | None, byte_level: bool) -> Re
 
     model, size = tokenizer.model, tokenizer.get_vocab_size(with_added_tokens=False)
     source = None if file_bytes is None else Source.of(file_bytes)
-    arrays = None
+    arrays = state = parts = None
     if kernel_modules.VOCABULARY is not None and type(model).__name__ == "BPE":
         if file_bytes is not None:
             parts = model_parts(file_bytes)
             arrays = parts and vocabulary_arrays(file_bytes, size, tokens, parts=parts)
         elif is_dense(model, size):
-            state = model.__getstate__()
+            state = written_model(model)
             source = Source.of(state)
             arrays = vocabulary_arrays(state, size, tokens)
-    return ReadModel(arrays or tokens(), source)
+    return ReadModel(arrays or tokens(), source, state, parts)
+
+
+def written_model(model: Any) -> bytes:
+    """Returns the JSON of a model. No other thread runs until the engine has written it, so it is
+    called while a tokenizer is loaded, never later."""
+    state: bytes = model.__getstate__()
+    return state
 
 
 def is_dense(model: Any, size: int) -> bool:

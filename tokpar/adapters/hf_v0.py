@@ -44,6 +44,7 @@ from tokpar.adapters.hf_look import (
     MODEL_SETTINGS,
     EngineTokens,
     Look,
+    ReadModel,
     look_at_model,
     skips_special_tokens,
 )
@@ -157,10 +158,10 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         if self.why_live is None:
             self._postprocess = postprocess_of(self._whole, settings.add_special_tokens)
         unknown = self._postprocess.unknown
-        self.facts, self._lengths, self._source = facts_of_copy(
+        self.facts, self._lengths, read = facts_of_copy(
             self._chunks, added, caller.file_bytes, unknown
         )
-        later = self._later_call()
+        later = self._later_call(read)
         self.later_call = None if isinstance(later, str) else later
         self._why_no_call = later if isinstance(later, str) else ""
 
@@ -174,9 +175,9 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
 
         return segment_cache_for(self.facts, self.settings.cache_bytes)
 
-    def _later_call(self) -> LaterCall | str:
+    def _later_call(self, read: ReadModel | None) -> LaterCall | str:
         """Returns the compiled call, or why there is none."""
-        settings, source = self.settings, self._source
+        settings = self.settings
         if self.why_live is not None:
             return self.why_live
         if self._was_trained:
@@ -191,7 +192,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
 
         engine, special = self._chunks, self._postprocess.final_special_tokens
         look = partial(_is_same_model, engine, self._model_look)
-        parts = call_parts_of(engine, self.facts, source, special, look, self._file_bytes)
+        parts = call_parts_of(engine, self.facts, read, special, look, self._file_bytes)
         return parts if isinstance(parts, str) else later_call(parts)
 
     @property

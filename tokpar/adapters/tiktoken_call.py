@@ -47,8 +47,7 @@ def call_parts_of(
         token.content: (token.id, added_flags(token), False) for token in facts.added_tokens
     }
     return CallParts(
-        identity=lambda: identity if source.length >= LEAST_KEPT else None,
-        is_known=True,
+        identity=identity if source.length >= LEAST_KEPT else None,
         make_arrays=partial(_make_arrays, facts, ranks),
         added_tokens=added_tokens,
         special=((), ()),

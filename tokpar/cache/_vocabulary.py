@@ -120,13 +120,29 @@ def _string(
 def value_end(text: cython.const[cython.uchar][::1], at: cython.Py_ssize_t) -> int:  # type: ignore[valid-type]
     """Returns the place after the JSON value at `at`, or -1 if the value does not end."""
     stop: cython.Py_ssize_t = text.shape[0]
+    p: cython.p_uchar
+    if at >= stop:
+        return at
+    p = cython.cast(cython.p_uchar, cython.address(text[0])) if cython.compiled else text
+    with cython.nogil:
+        at = _value_end(p, at, stop)
+    return at  # noqa: RET504  # the GIL is needed to return
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _value_end(
+    p: cython.p_uchar, at: cython.Py_ssize_t, stop: cython.Py_ssize_t
+) -> cython.Py_ssize_t:
     depth: cython.Py_ssize_t = 0
+    c: cython.int
     while at < stop:
-        c: cython.int = text[at]
+        c = p[at]
         if c == 34:
             at += 1
-            while at < stop and text[at] != 34:
-                at += 2 if text[at] == 92 else 1
+            while at < stop and p[at] != 34:
+                at += 2 if p[at] == 92 else 1
             if at >= stop:
                 return -1
         elif c == 91 or c == 123:

@@ -75,7 +75,7 @@ def character_arrays(
         if name not in ("vocab", "merges")
     }
     _require_settings(settings)
-    is_normalizer, prepends, splits = _stages(normalizer, pre_tokenizer)
+    is_normalizer, prepends, splits = character_stages(normalizer, pre_tokenizer)
     model = _read(state, parts)
     if len(model.ids) > size:
         raise GateError("it has a token twice")
@@ -143,7 +143,7 @@ def _require_atoms(
         raise GateError(f"a merge has {named} as a part")
 
 
-def _stages(normalizer: Any, pre: Any) -> tuple[bool, int, bool]:
+def character_stages(normalizer: Any, pre: Any) -> tuple[bool, int, bool]:
     """Returns whether the normalizer writes U+2581 for a space, else the pre-tokenizer does; when
     a space is put before a section; and whether each space begins a pre-token (lemma 59).
 
@@ -170,7 +170,7 @@ def _stages(normalizer: Any, pre: Any) -> tuple[bool, int, bool]:
 
 
 def _metaspace_stage(pre: Any) -> tuple[bool, int, bool]:
-    """Returns what `_stages` returns for a tokenizer without a normalizer."""
+    """Returns what `character_stages` returns for a tokenizer without a normalizer."""
     if pre is None:
         raise GateError("it has neither a normalizer nor a pre-tokenizer")
     if pre["type"] != "Metaspace":

@@ -49,14 +49,14 @@ _ATOMS = [
 class CallParts:
     """What a compiled call is made from.
 
-    `identity`: returns all that decides the tables, or None for tables that are made sooner than
-    found. `is_known`: `identity` takes no time. `make_arrays`: makes them; may raise GateError.
+    `identity`: all that decides the tables, or None for tables that are made sooner than found.
+    `make_arrays`: makes them, in another thread; may raise GateError. No step of it keeps the other
+    threads from running for more than some milliseconds.
     `added_tokens`, `special`: see `call_of`; None if post-processing does more. `tokens`: returns
     some tokens as text, to draw texts from.
     The other fields: see `CompiledCall`."""
 
-    identity: Callable[[], Sequence[bytes | str] | None]
-    is_known: bool
+    identity: Sequence[bytes | str] | None
     make_arrays: Callable[[], Arrays]
     added_tokens: Mapping[str, tuple[int, int, bool]]
     special: tuple[Sequence[int], Sequence[int]] | None
@@ -87,8 +87,7 @@ class LaterCall:
         """Map the tables, or begin to make them."""
         self.call = None
         self._later: BackgroundJob | None = None
-        if parts.is_known:
-            self._take(_stored_call(parts, _key(parts)) or BEING_MADE, _read_from())
+        self._take(_stored_call(parts, _key(parts)) or BEING_MADE, _read_from())
         if self.call is None and (IN_BACKGROUND if in_background is None else in_background):
             self._later = BackgroundJob(partial(self._build, parts))
         elif self.call is None:
@@ -112,14 +111,9 @@ class LaterCall:
 
     def _build(self, parts: CallParts) -> None:
         try:
-            key = _key(parts)
-            call = None if parts.is_known else _stored_call(parts, key)
-            if call is not None:
-                self._take(call, _read_from())
-            else:
-                start = time.perf_counter()
-                made = _new_call(parts, key)
-                self._take(made, _made_in(time.perf_counter() - start, key))
+            key, start = _key(parts), time.perf_counter()
+            made = _new_call(parts, key)
+            self._take(made, _made_in(time.perf_counter() - start, key))
         except BaseException as error:
             self._why_none = f"its tables could not be made: {error_text(error)}"
             raise
@@ -188,10 +182,9 @@ def _new_call(parts: CallParts, key: str | None) -> CompiledCall | str:
 
 
 def _key(parts: CallParts) -> str | None:
-    identity = parts.identity()
-    if identity is None:
+    if parts.identity is None:
         return None
-    return disk_cache.digest([disk_cache.FORMAT, *identity])
+    return disk_cache.digest([disk_cache.FORMAT, *parts.identity])
 
 
 def _stored_call(parts: CallParts, key: str | None) -> CompiledCall | None:

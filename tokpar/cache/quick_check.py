@@ -18,6 +18,7 @@ _PRIVATE = (slice(0xF0000, 0xFFFFE), slice(0x100000, 0x10FFFE))
 _PLANES = (range(0x40000), range(0xE0000, 0xF0000))  # the others are empty, or private
 _COMPOSING_JAMO = (*range(0x1161, 0x1176), *range(0x11A8, 0x11C3))
 _APART = "\U0010ffff"
+_BLOCK = 1 << 13
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 FORMS: tuple[Form, ...] = ("NFC", "NFD", "NFKC", "NFKD")
 _OF_ONE_CHARACTER = "Lowercase", "StripAccents"
@@ -37,12 +38,25 @@ def quick_check(kinds: tuple[str, ...]) -> NDArray[np.uint8] | None:
     a character leaves it alone."""
     if not {*FORMS, *_OF_ONE_CHARACTER}.issuperset(kinds):
         return None
-    chars, categories = assigned_characters()
-    places = np.array([*map(ord, chars)])
     found = np.full(CODE_POINTS, CHANGES, dtype=np.uint8)
-    found[places] = [*map(unicodedata.combining, chars)]
+    chars, categories = assigned_characters()
+    for start in range(0, len(chars), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        _check_block(found, chars[block], categories[block], kinds)
     for private in _PRIVATE:
         found[private] = 0
+    if not {"NFC", "NFKC"}.isdisjoint(kinds):
+        found[_composing(chars)] = CHANGES
+    return found
+
+
+def _check_block(
+    found: NDArray[np.uint8], chars: list[str], categories: list[str], kinds: tuple[str, ...]
+) -> None:
+    """Puts the numbers of some characters into `found`. They are few, because no other thread runs
+    while Python normalizes a text."""
+    places = np.array([*map(ord, chars)])
+    found[places] = [*map(unicodedata.combining, chars)]
     joined = _APART.join(chars)
     for kind in kinds:
         if kind == "StripAccents":
@@ -50,11 +64,8 @@ def quick_check(kinds: tuple[str, ...]) -> NDArray[np.uint8] | None:
             continue
         form = next((form for form in FORMS if form == kind), None)
         image = joined.lower() if form is None else unicodedata.normalize(form, joined)
-        if form in ("NFC", "NFKC"):
-            found[_composing(chars)] = CHANGES
         is_same = [a == b for a, b in zip(chars, image.split(_APART), strict=True)]
         found[places[~np.array(is_same)]] = CHANGES
-    return found
 
 
 @lru_cache(maxsize=1)

@@ -21,7 +21,7 @@ SAME, CHANGED, BLANK, ISOLATED, CONTEXT = range(5)
 """What a character is, see call_wordpiece.h."""
 _FLAGS = ("clean_text", "handle_chinese_chars", "strip_accents", "lowercase")
 _APART = "\ua000"  # a letter that no stage changes
-_BLOCK, _CODE_POINTS = 1 << 13, 0x110000
+_BLOCK, _CODE_POINTS = 1 << 11, 0x110000
 _LONGEST, _GROWTH = 400, 4  # bytes of a token; of a form for each byte of the character
 _BEGINS, _GOES_ON = b"\xfe", b"\xff"
 

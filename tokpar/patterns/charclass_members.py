@@ -21,7 +21,7 @@ SURROGATES = (0xD800, 0xDFFF)
 EVERY: Ranges = ((0, SURROGATES[0] - 1), (SURROGATES[1] + 1, CODE_POINTS - 1))
 """The code points that a text may contain: all code points except surrogates."""
 MAX_CLASSES, MOST_ANSWERS = 64, 256
-_BLOCK = 1 << 15
+_BLOCK = 1 << 13
 
 BoolArray = npt.NDArray[np.bool_]
 PointArray = npt.NDArray[np.int64]
