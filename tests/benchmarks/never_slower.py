@@ -1,13 +1,15 @@
 """Texts that somebody would complain of, at every size and door, beside the tokenizer's own call.
 
     python -m tests.benchmarks.never_slower FILE ... [--added 0,1000,10000]
-        [--sizes 50,500,5000,100000] [--doors encode,batch,as_hf] [--texts Thai,DNA] [--csv OUT]
+        [--sizes 50,500,5000,100000] [--doors encode,batch,as_hf] [--texts Thai,DNA]
+        [--csv OUT] [--gaps]
 
 FILE: a tokenizer.json. A cell is the time of the own call over the time of the door: above 1 tokpar
 is faster. "first": the text is new to the encoder; "seen": the least of three more calls. The own
 call is the least of three calls. A cell counts as slower below 0.9, unless the door takes at most
 30 microseconds more. The ids of every door are compared with those of the own call. Prints the
-worst rows; --csv writes all of them: docs/data/never_slower.csv.
+worst rows; --csv writes all of them: docs/data/never_slower.csv. --gaps prints
+instead how long other threads wait while each FILE is loaded and its tables are made.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from tqdm import tqdm
 
 import tokpar
 from tests.benchmarks import refuse_without_kernel
+from tests.benchmarks.loading_gaps import print_gaps
 from tests.benchmarks.never_slower_texts import TEXTS, text_of
 
 LEAST, SLACK = 0.9, 30e-6
@@ -35,6 +38,9 @@ Row = dict[str, Any]
 
 def main() -> int:
     options = _options()
+    if options.gaps:
+        print_gaps(options.files)
+        return 0
     rows: list[Row] = []
     for path in options.files:
         for added in options.added:
@@ -69,6 +75,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--doors", type=_names, default=["encode", "batch", "as_hf"])
     parser.add_argument("--texts", type=_names, default=[*TEXTS])
     parser.add_argument("--csv", type=Path)
+    parser.add_argument("--gaps", action="store_true")
     return parser.parse_args()
 
 
