@@ -130,7 +130,7 @@ class Encoder:
         self._own_call = own_call_of(own)
         uses_call = strategy == "auto" and parts.tunable and executor in ("auto", "memo")
         self._later_call: LaterCall | None = later_call_of(own) if uses_call else None
-        if self._later_call is not None and self._later_call.call is None:
+        if self._later_call is not None and self._later_call.is_being_made:
             from tokpar import results  # noqa: F401  # the first text does not wait for a module
         limit = own.truncates_to if isinstance(own, PostProcesses) else None
         self._most_ids = sys.maxsize if limit is None else limit
