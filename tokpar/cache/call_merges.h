@@ -1,9 +1,10 @@
 /* The merges of a BPE: pairs of ids, and the ids of a word. Part of call.c.
 
-   pairs    one word a slot: left id (21 bits), right id (21), rank (22); all bits set: free. No rank has all bits set
+   pairs    one word a slot: left id (21 bits), right id (21), rank (22); all bits set: free
    may_be   2^22 bits: a bit for the hash of each pair, so most pairs that do not merge cost one look
    made     the merged id of each rank
    An id of more bits, such as that of a byte that no merge has, is in no pair: its key would be that of another pair.
+   So is the id whose 21 bits are all set: the key of two of them would be that of a free slot.
    Equal ranks are merged from left to right, the least rank first (theorem 52, lemma 56). */
 
 enum { SHORT = 48, PAIR_ID_BITS = 21 };
@@ -20,14 +21,14 @@ static inline u64 hash_of(u64 key) { return key * 0x9E3779B97F4A7C15u; }
 static inline u32 rank_of(const Merges *m, u32 left, u32 right)
 {
     u64 key = (u64)left << PAIR_ID_BITS | right, hash = hash_of(key);
-    if (!(m->may_be[hash >> 48] >> (hash >> 42 & 63) & 1) || (left | right) >> PAIR_ID_BITS)
+    if (!(m->may_be[hash >> 48] >> (hash >> 42 & 63) & 1) || ((left + 1) | (right + 1)) >> PAIR_ID_BITS)
         return NONE;
     for (u64 at = hash >> m->shift;; at = (at + 1) & m->mask) {
         u64 slot = m->pairs[at];
-        if (slot == ~(u64)0) /* first: two ids of 21 bits that are all set have the key of a free slot */
-            return NONE;
         if (slot >> 22 == key)
             return (u32)(slot & 0x3FFFFF);
+        if (slot == ~(u64)0)
+            return NONE;
     }
 }
 

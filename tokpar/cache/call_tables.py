@@ -45,8 +45,8 @@ def pair_arrays(left: IntArray, right: IntArray, rank: IntArray, results: IntArr
     Raises GateError for ids and ranks that have no room."""
     _, places, ranks = np.unique(rank, return_index=True, return_inverse=True)
     ids = max(int(each.max(initial=0)) for each in (left, right))
-    if ids >> ID_BITS:
-        raise GateError(f"a part of a merge has the id {ids:,}, and there is room up to 2,097,151")
+    if ids + 1 >> ID_BITS:
+        raise GateError(f"a part of a merge has the id {ids:,}, and there is room up to 2,097,150")
     if len(places) >> RANK_BITS:
         raise GateError(f"it has {1 << RANK_BITS:,} merges or more")
     keys = left.astype(np.uint64) << np.uint64(ID_BITS) | right.astype(np.uint64)
