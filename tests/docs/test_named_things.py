@@ -25,6 +25,7 @@ from tests.support.named_things import (
     CALL,
     COMMAND,
     EXTRA,
+    FILE,
     KEYWORD,
     LEVEL,
     MODULE,
@@ -58,6 +59,8 @@ OF_OTHER_PROGRAMS = {
 """Options of pip, servers, scripts and others that pages name apart from their program."""
 WRITTEN_BY_READERS = {"different"}
 """Commands of plugins that pages have their readers write."""
+FOREIGN_FILES = {"halves.py", "preprocess_data.py", "preprocess_data_fast.py"}
+"""Files that pages have their readers write, and those of Megatron-LM."""
 OTHER_VARIABLES = {
     *("TOKPAR_CORPORA", "TOKPAR_DEEP_EXAMPLES", "TOKPAR_PROFILE", "TOKPAR_VOCAB"),
     "TOKPAR_PATCH_TRANSFORMERS",  # of a module that docs/serving.md has its reader write
@@ -125,6 +128,13 @@ def calls_missing(code: str) -> Iterator[str]:
                     yield f"{keyword}= of tokpar.{name}"
 
 
+@cache
+def file_names() -> frozenset[str]:
+    folders = ("tokpar", "plugins", "tests", "docs", "proofs", ".github")
+    found = [path for folder in folders for path in (ROOT / folder).rglob("*.*")]
+    return frozenset(path.name for path in (*found, *ROOT.glob("*.*")))
+
+
 def is_there(path: str, page: Path) -> bool:
     plain = path.rstrip(".")
     roots = (ROOT, page.parent)
@@ -143,6 +153,9 @@ def things_missing(text: str, page: Path) -> Iterator[str]:
         yield from commands_missing(code)
         yield from options_missing(code)
         yield from calls_missing(code)
+        own = [] if "\n" in code else FILE.findall(code)  # blocks also write files
+        names = file_names() | FOREIGN_FILES
+        yield from (f"the file {name}" for name in own if name not in names)
     yield from (f"the path {path}" for path in PATH.findall(text) if not is_there(path, page))
     for module in MODULE.findall(text):
         place = ROOT / module.replace(".", "/")
@@ -294,6 +307,7 @@ PLANTED = {
     "tokpar.chekc": "`tokpar.chekc(encoding)`",
     "the path docs/gone.md": "see docs/gone.md.",
     "the path tests/recipes/gone.py": "`python tests/recipes/gone.py`",
+    "the file gone.py": "`gone.py` reads a part",
     "the module tests.benchmarks.gone": "    python -m tests.benchmarks.gone --help",
     "the variable TOKPAR_FAST": "set `TOKPAR_FAST=1`",
     "the extra parquet of tokpar-corpus": "    pip install './plugins/tokpar-corpus[parquet]'",

@@ -25,6 +25,7 @@ INLINE = re.compile(r"`([^`\n]+(?:\n[^`\n]+)?)`")
 LINK = re.compile(r"\[([^\]]*)\]\(([^)\s:#]*)(?:#([^)\s]*))?\)")
 TITLE = re.compile(r"\bpages? (?:of )?((?:\[[^\]]*\]\([^)]*\)(?:,| and)?\s*)+)")
 PATH = re.compile(r"(?<![\w/.-])(?:docs|tests|tokpar|plugins|proofs|\.github|\.ci)/[\w./*-]*[\w*]")
+FILE = re.compile(r"(?<![\w/.*<-])([a-z_][\w-]*\.(?:py|c|h|toml|cff|yml|csv|svg))(?![\w/(])")
 MODULE = re.compile(r"python -m (tests(?:\.\w+)+|tokpar(?:\.\w+)*)")
 COMMAND = re.compile(
     r"(?<![\w./\"'-])(?<!from )(?<!import )(?<!Compare )"

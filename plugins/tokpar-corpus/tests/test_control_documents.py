@@ -7,6 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
+import tiktoken
 from corpora import all_documents, build_rows, many, own_ids, write_rows
 from tokpar_corpus import audit, build, manifest_of, verify
 from written_shards import VOCAB
@@ -69,7 +70,8 @@ def test_an_audit_still_finds_a_control_id_in_shards_of_untrusted_text(tmp_path:
 
 
 def test_refused_control_tokens_are_named_with_their_place_or_skipped(tmp_path: Path) -> None:
-    with pytest.raises(FileFormatError, match=r"rows.jsonl:2: spells the control token '<\|endof"):
+    said = r"rows.jsonl:2: spells the control token '<\|endof.*--untrusted text encodes it as text"
+    with pytest.raises(FileFormatError, match=said):
         build_rows(tmp_path, ["good", END], untrusted="refuse")
     manifest = build_rows(tmp_path, TEXTS, untrusted="refuse", errors="skip")
     assert manifest.skipped == {"control token": sum(SPELT)}
@@ -88,6 +90,21 @@ def test_untrusted_text_of_each_kind_of_tokenizer_has_the_ids_of_encode(
     source = write_rows(tmp_path / "a.jsonl", texts)
     build(source, tmp_path / "out", tokenizer=tokenizer, untrusted="text")
     assert all_documents(tmp_path / "out") == [as_text(text, tokenizer) for text in texts]
+
+
+def test_tiktoken_refuses_a_special_token_unless_it_is_untrusted_text(tmp_path: Path) -> None:
+    own = tiktoken.Encoding(
+        "small",
+        pat_str=r"\w+|\W",
+        mergeable_ranks={bytes([byte]): byte for byte in range(256)},
+        special_tokens={END: 256},
+    )
+    with pytest.raises(FileFormatError, match=r"rows.jsonl:1: .*endoftext"):
+        build_rows(tmp_path, TEXTS[:6], tokenizer=own)
+    build_rows(tmp_path, TEXTS[:6], tokenizer=own, untrusted="text")
+    assert all_documents(tmp_path / "shards") == [[*text.encode()] for text in TEXTS[:6]]
+    assert verify(tmp_path / "shards", tokenizer=own, sample=1)
+    assert audit(tmp_path / "shards", own, against=tmp_path / "rows.jsonl")
 
 
 def test_a_tokenizer_that_cannot_encode_control_tokens_as_text_is_refused_at_once(

@@ -31,6 +31,8 @@ class BadDocument:
     def error(self) -> FileFormatError:
         is_of_field = self.kind in (MISSING, NO_STRING)
         advice = "--field NAME takes another field, " if is_of_field else ""
+        if self.kind == CONTROL:
+            advice = "--untrusted text encodes it as text, "
         return FileFormatError(f"{self.message} ({advice}--errors skip leaves such documents out)")
 
 
