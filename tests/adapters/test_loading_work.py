@@ -137,6 +137,7 @@ def test_a_longer_added_token_takes_no_more_steps_of_python() -> None:
             sys.setprofile(None)
         return found
 
+    steps(50)  # imports what it needs
     assert steps(50_000) <= steps(50) + 5
 
 
