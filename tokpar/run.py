@@ -1,10 +1,12 @@
 """`python -m tokpar.run PROGRAM [ARGUMENTS]`, or `-m MODULE`: run a Python program, unchanged, with
-the tokenizers of transformers that it loads encoded by tokpar.
+the tokenizers of transformers that it loads encoded by tokpar. Where transformers is missing or too
+old, the program runs all the same, and the logger "tokpar" says so in one line.
 
 Processes that the program spawns are not patched; processes that it forks are."""
 
 from __future__ import annotations
 
+import logging
 import os
 import runpy
 import sys
@@ -18,9 +20,7 @@ def main(arguments: list[str]) -> int:
     if not program:
         print("usage: python -m tokpar.run [-m MODULE | PROGRAM.py] [ARGUMENTS ...]")
         return 2
-    from tokpar.integrations.patch import patch_transformers
-
-    patch_transformers()
+    _patch()
     sys.argv = program
     sys.path[0] = os.getcwd() if is_module else str(Path(program[0]).resolve().parent)
     if is_module:
@@ -28,6 +28,19 @@ def main(arguments: list[str]) -> int:
     else:
         runpy.run_path(program[0], run_name="__main__")
     return 0
+
+
+def _patch() -> None:
+    """Patch transformers, or log in one line why the program runs without."""
+    from tokpar.foreign_errors import raise_foreign
+    from tokpar.integrations.patch import patch_transformers
+
+    try:
+        patch_transformers()
+    except Exception as error:  # whatever is wrong, the program runs as without tokpar
+        raise_foreign(error)
+        said = f"{type(error).__name__}: {error}".partition("\n")[0]
+        logging.getLogger("tokpar").warning("transformers is left as it is: %s", said)
 
 
 if __name__ == "__main__":

@@ -144,7 +144,9 @@ def test_a_copy_in_another_process_has_the_ids_of_the_original() -> None:
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},  # of packages not installed
     )
     expected = [each.encode("one [MASK]<|e|> two " * 900).ids.tolist() for each in encoders]
-    assert [[*map(int, line.split())] for line in done.stdout.splitlines()] == expected
+    # tokenizers below 0.23 prints the ids that a model lacks
+    lines = [line for line in done.stdout.splitlines() if not line.startswith(b"The OrderedVocab")]
+    assert [[*map(int, line.split())] for line in lines] == expected
     assert len({len(ids) for ids in expected}) > 3
 
 

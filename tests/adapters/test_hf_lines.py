@@ -100,15 +100,15 @@ class FakeTokenizer:
 
 @pytest.fixture
 def old(monkeypatch: pytest.MonkeyPatch) -> None:
-    """tokenizers 0.20.3, as far as tokpar looks at it."""
+    """tokenizers 0.19.1, as far as tokpar looks at it."""
     module = ModuleType("tokenizers")
-    vars(module).update(__version__="0.20.3", Tokenizer=FakeTokenizer)
+    vars(module).update(__version__="0.19.1", Tokenizer=FakeTokenizer)
     monkeypatch.setitem(sys.modules, "tokenizers", module)
 
 
 @pytest.mark.usefixtures("old")
 @pytest.mark.parametrize("source", [DEFAULT, FakeTokenizer()], ids=["file", "object"])
 def test_an_old_release_is_refused_with_those_that_work(source: object) -> None:
-    said = r"tokenizers 0\.21 or later, 1\.x included; 0\.20\.3 is installed"
+    said = r"tokenizers 0\.20 or later, 1\.x included; 0\.19\.1 is installed"
     with pytest.raises(EngineError, match=said):
         tokpar.load(source)

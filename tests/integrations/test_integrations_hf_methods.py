@@ -23,11 +23,12 @@ from tests.support import hf_calls as draw
 from tests.support import hf_changes as changes
 from tests.support import hf_chats as chats
 from tests.support.hf_calls import Call, Drawing, calls
+from tests.support.hf_releases import EXTRA_TOKENS, HF_RELEASE, IS_VERSION_4
 from tests.support.hf_values import Raised, outcome, plain
 from tests.support.model_files import CHATML, FULL, SMALL, folder, fresh
 from tests.support.profiles import cases, is_quick
 
-pytest.importorskip("transformers", "5", reason="transformers 5 is missing")
+pytest.importorskip("transformers", reason="transformers is missing")
 pytest.importorskip("jinja2", reason="jinja2 is missing")
 
 pytestmark = pytest.mark.compiled_at_once
@@ -69,10 +70,12 @@ CALLED: dict[str, Drawing] = {
     "tokenize": draw.tokenize_calls,
 }
 """Methods that change nothing but the engine's truncation and padding."""
+if IS_VERSION_4:
+    CALLED |= {"encode_plus": draw.encode_calls, "batch_encode_plus": draw.encode_calls}
 
 CHANGING: dict[str, Drawing] = {
     "add_special_tokens": lambda own: calls(
-        changes.special_tokens(own), few={"replace_extra_special_tokens": st.booleans()}
+        changes.special_tokens(own), few={f"replace_{EXTRA_TOKENS}": st.booleans()}
     ),
     "add_tokens": changes.add_calls,
     "set_truncation_and_padding": changes.truncation_calls,
@@ -144,6 +147,7 @@ def compare(method: str, call: Call, name: str) -> None:
         assert answers(method, call, *accelerated) == [expected, expected], cache
 
 
+@pytest.mark.skipif(HF_RELEASE < (5, 24), reason="these are the names of transformers 5.24")
 def test_every_public_name_is_compared() -> None:
     from transformers import PreTrainedTokenizerFast
 
@@ -174,6 +178,8 @@ def test_attributes_are_those_of_the_original(name: str) -> None:
     own, *accelerated = pair(name)
     for view in accelerated:
         for attribute in READ:
+            if inspect.ismethod(getattr(own, attribute, None)):
+                continue  # of transformers 4
             got, expected = (outcome(lambda t=t, a=attribute: getattr(t, a)) for t in (view, own))
             assert got == expected, attribute
 
@@ -253,7 +259,7 @@ def test_a_class_method_gives_what_the_original_gives(name: str) -> None:
         {"vocab": {"a": 0, "b": 1, "ab": 2}, "merges": [("a", "b")]},
         {"vocab": {"a": 0, "b": 1, "ab": 2}},
     ]
-    for named in arguments:
+    for named in [] if IS_VERSION_4 else arguments:
         got, expected = (
             outcome(lambda t=t, n=named: type(t).convert_to_native_format(**n)) for t in (view, own)
         )
@@ -262,7 +268,7 @@ def test_a_class_method_gives_what_the_original_gives(name: str) -> None:
         loaded = [type(t).from_pretrained(path, **named) for t in (view, own)]
         assert plain(loaded[0]) == plain(loaded[1])
         assert loaded[0]("the man")["input_ids"] == loaded[1]("the man")["input_ids"]
-    with pytest.raises(OSError, match="no-such-folder"):
+    with pytest.raises((OSError, ValueError), match="no-such-folder"):
         type(view).from_pretrained(path / "no-such-folder")
 
 
@@ -327,6 +333,8 @@ def test_a_class_that_is_registered_is_saved_alike(tmp_path: Path) -> None:
 @pytest.mark.parametrize("method", ENCODING)
 def test_texts_of_these_methods_go_through_tokpar(method: str, name: str) -> None:
     own, *accelerated = pair(name)
+    if not hasattr(own, method):
+        pytest.skip(f"this release of transformers has no {method}")
     chat = [{"role": "user", "content": "the man"}, {"role": "assistant", "content": " Yes.\n"}]
     template = {} if own.chat_template else {"chat_template": CHATML}
     call = {
@@ -345,10 +353,10 @@ def test_settings_of_the_one_are_not_those_of_the_other() -> None:
     own = fresh("bert")
     view = tokpar.as_hf(own)
     own.pad_token, view.sep_token = "the", "man"
-    own.extra_special_tokens = ["of"]
+    setattr(own, EXTRA_TOKENS, ["of"])
     own.model_input_names.append("length")
     assert (view.pad_token, own.sep_token) == ("[PAD]", "[SEP]")
-    assert view.extra_special_tokens == []
+    assert getattr(view, EXTRA_TOKENS) == []
     assert "length" not in view.model_input_names
     again = copy.copy(view)
     assert (again.pad_token, again.sep_token) == ("[PAD]", "man")

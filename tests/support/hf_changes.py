@@ -16,6 +16,7 @@ from tests.support.hf_calls import (
     tokens,
 )
 from tests.support.hf_chats import PARSED
+from tests.support.hf_releases import EXTRA_TOKENS
 from tests.support.model_files import CHATML, GEMMA, LLAMA_3
 
 
@@ -32,7 +33,7 @@ def added(own: Any) -> st.SearchStrategy[Any]:
 def special_tokens(own: Any) -> st.SearchStrategy[dict[str, Any]]:
     names = st.sampled_from(["bos_token", "eos_token", "pad_token", "cls_token", "x_token"])
     single = st.dictionaries(names, added(own), max_size=2)
-    several = st.fixed_dictionaries({"extra_special_tokens": st.lists(added(own), max_size=2)})
+    several = st.fixed_dictionaries({EXTRA_TOKENS: st.lists(added(own), max_size=2)})
     return st.builds(dict.__or__, single, several | st.just({}))
 
 
@@ -71,7 +72,7 @@ ATTRIBUTES: dict[str, st.SearchStrategy[Any]] = {
     "pad_token_id": st.sampled_from([0, 3, None]),
     "bos_token": st.sampled_from(["a", "<bos>", None]),
     "eos_token": st.sampled_from(["a", "the", None]),
-    "extra_special_tokens": st.sampled_from([[], ["a", "the"], None, 3]),
+    EXTRA_TOKENS: st.sampled_from([[], ["a", "the"], None, 3]),
     "add_bos_token": st.booleans(),
     "add_eos_token": st.booleans(),
     "padding_side": st.sampled_from(["left", "right", "middle"]),

@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, processors
 
+from tests.support.hf_releases import EXTRA_TOKENS, IS_VERSION_4
 from tests.support.optional_data import full_vocabularies
 from tests.support.tokenizers_drawn import DATA, PATTERNS, VOCAB
 
@@ -63,6 +64,12 @@ MERGES = 2000
 """How many merges of the bundled tokenizer the small ones have."""
 
 
+def model_engines() -> Any:
+    from tests.support import model_engines  # imports transformers
+
+    return model_engines
+
+
 def model_of(path: Path) -> dict[str, Any]:
     """The model of a tokenizer.json, its ids without gaps and its merges as pairs. Of the bundled
     file, the first merges: tests build some of these tokenizers often."""
@@ -83,6 +90,8 @@ def bert(path: Path = VOCAB / "bert_part.json") -> Any:
     from transformers import BertTokenizer
 
     vocab = model_of(path)["vocab"]
+    if IS_VERSION_4:
+        return model_engines().bert_4(vocab, model_max_length=512)
     return BertTokenizer(vocab=vocab, model_max_length=512)
 
 
@@ -90,6 +99,10 @@ def gpt2() -> Any:
     from transformers import GPT2Tokenizer
 
     model = model_of(DATA / "default.json")
+    if IS_VERSION_4:
+        split = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        options = {"split": split, "model_max_length": 1024}
+        return model_engines().byte_level_4("GPT2TokenizerFast", **model, **options)
     return GPT2Tokenizer(vocab=model["vocab"], merges=model["merges"], model_max_length=1024)
 
 
@@ -128,14 +141,13 @@ def qwen(path: Path = DATA / "default.json") -> Any:
 
     model = model_of(path)
     special = ("<|im_start|>", "<|im_end|>", "<|vision_start|>", "<|vision_end|>")
-    own = Qwen2Tokenizer(
-        vocab=model["vocab"],
-        merges=model["merges"],
-        eos_token="<|im_end|>",
-        extra_special_tokens=list(special),
-        model_max_length=131072,
-        chat_template=CHATML,
-    )
+    options = {"eos_token": "<|im_end|>", EXTRA_TOKENS: list(special), "chat_template": CHATML}
+    options["model_max_length"] = 131072
+    if IS_VERSION_4:
+        options["split"] = by_pattern("qwen2")
+        own = model_engines().byte_level_4("Qwen2TokenizerFast", **model, **options)
+    else:
+        own = Qwen2Tokenizer(**model, **options)
     plain = ("<tool_call>", "</tool_call>", "<think>", "</think>")
     own.add_tokens([AddedToken(token, normalized=False) for token in plain])
     return own
@@ -148,13 +160,17 @@ def gemma() -> Any:
     special = ("<pad>", "<eos>", "<bos>", "<unk>", "<mask>", "<start_of_turn>", "<end_of_turn>")
     runs = [("\n" * half, "\n" * half) for half in (1, 2, 4)]
     tokens = [token for token in model["vocab"] if token not in ("<unk>", "<s>", "</s>")]
-    own = GemmaTokenizer(
-        vocab=numbered([*special, *tokens, "\n", *("".join(pair) for pair in runs)]),
-        merges=[*model["merges"], *runs],
-        extra_special_tokens=["<start_of_turn>", "<end_of_turn>"],
-        add_bos_token=True,
-        chat_template=GEMMA,
-    )
+    parts = {
+        "vocab": numbered([*special, *tokens, "\n", *("".join(pair) for pair in runs)]),
+        "merges": [*model["merges"], *runs],
+        EXTRA_TOKENS: ["<start_of_turn>", "<end_of_turn>"],
+        "add_bos_token": True,
+        "chat_template": GEMMA,
+    }
+    if IS_VERSION_4:
+        own = model_engines().marked_4("GemmaTokenizerFast", prefix="", **parts)
+    else:
+        own = GemmaTokenizer(**parts)
     plain = ("\n\n", "▁▁", "<table>", "</table>", "[@BOS@]")
     own.add_tokens([AddedToken(token, normalized=False) for token in plain])
     return own
@@ -164,8 +180,10 @@ def llama_2() -> Any:
     from transformers import LlamaTokenizer
 
     model = model_of(VOCAB / "llama_style.json")
-    parts = {"vocab": model["vocab"], "merges": model["merges"], "pad_token": "</s>"}
-    return LlamaTokenizer(**parts, add_bos_token=True, model_max_length=4096)
+    parts = {**model, "pad_token": "</s>", "add_bos_token": True, "model_max_length": 4096}
+    if IS_VERSION_4:
+        return model_engines().marked_4("LlamaTokenizerFast", prefix="▁", **parts)
+    return LlamaTokenizer(**parts)
 
 
 SMALL: dict[str, Callable[[], Any]] = {
@@ -210,7 +228,7 @@ FULL = (*full(), *given_folders())
 @functools.cache
 def folder(name: str) -> Path:
     """A folder that `AutoTokenizer.from_pretrained` reads: one of `SMALL` or of `FULL`."""
-    pytest.importorskip("transformers", "5", reason="transformers 5 is missing")
+    pytest.importorskip("transformers", reason="transformers is missing")
     if name in given_folders():
         return given_folders()[name]
     kept = tempfile.TemporaryDirectory()

@@ -1,6 +1,6 @@
 """Tokenizers in Python around a `tiktoken.Encoding`, after the public shape of remote code: that of
 Kimi K2 (`KimiLike`) and of the first Qwen (`QwenLike`). `save_remote_code` copies this file, which
-needs transformers 5."""
+needs transformers."""
 
 from __future__ import annotations
 

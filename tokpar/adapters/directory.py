@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tokpar.adapter_parts import Loader
+from tokpar.adapters.hf_version import KEPT_IN_VERSION_4
 from tokpar.adapters.settings import TEKKEN, DirectoryTokenizer, Settings, is_panic
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.foreign_errors import raise_foreign
@@ -25,14 +26,6 @@ from tokpar.foreign_errors import raise_foreign
 AUTO_TOKENIZER = "AutoTokenizer"
 _CALLS = ("__call__", "encode", "_encode_plus", "_batch_encode_plus")
 """The methods of transformers' fast tokenizers from which every call of a user gets its ids."""
-_KEPT_IN_VERSION_4 = frozenset(
-    f"{model}TokenizerFast"
-    for model in (
-        *("Bart", "Blenderbot", "Bloom", "CodeGen", "Cohere", "Deberta", "GPT2", "LED"),
-        *("Longformer", "Mvp", "Roberta", "Whisper"),
-    )
-)
-"""Classes of transformers 4 whose own `_encode_plus` only refuses pre-tokenized texts."""
 
 
 def load(name: str, **options: Any) -> DirectoryTokenizer:
@@ -92,7 +85,7 @@ def _refusal(tokenizer: Any, fast: type) -> str | None:
             "object of your own around it, with name and encode(text), or name the file "
             "(tokenizer.json, tekken.json)"
         )
-    is_kept = kind.__module__.startswith("transformers.") and kind.__name__ in _KEPT_IN_VERSION_4
+    is_kept = kind.__module__.startswith("transformers.") and kind.__name__ in KEPT_IN_VERSION_4
     for name in () if is_kept else _CALLS:
         if getattr(kind, name, None) is not getattr(fast, name, None):
             return (

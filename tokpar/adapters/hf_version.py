@@ -1,4 +1,4 @@
-"""Choose the adapter for the installed release of tokenizers: `hf_v0` from 0.21 up to 1.0, `hf_v1`
+"""Choose the adapter for the installed release of tokenizers: `hf_v0` from 0.20 up to 1.0, `hf_v1`
 for 1.x."""
 
 from __future__ import annotations
@@ -19,9 +19,17 @@ if TYPE_CHECKING:
 
     FileAdapter: TypeAlias = HuggingFaceTokenizer | HuggingFaceOneTokenizer
 
-OLDEST = (0, 21)
-_WORKING = "tokenizers 0.21 or later, 1.x included"
-_INSTALL = "pip install 'tokenizers>=0.21'"
+OLDEST = (0, 20)
+KEPT_IN_VERSION_4 = frozenset(
+    f"{model}TokenizerFast"
+    for model in (
+        *("Bart", "Blenderbot", "Bloom", "CodeGen", "Cohere", "Deberta", "GPT2", "LED"),
+        *("Longformer", "Mvp", "Roberta", "Whisper"),
+    )
+)
+"""Classes of transformers 4 whose own `_encode_plus` only refuses pre-tokenized texts."""
+_WORKING = "tokenizers 0.20 or later, 1.x included"
+_INSTALL = "pip install 'tokenizers>=0.20'"
 _INSTALL_ONE = "pip install --pre 'tokenizers>=1.0.0rc3'"
 
 
@@ -33,7 +41,7 @@ def load(source: object, **settings: Any) -> FileAdapter | None:
 
     Settings: `add_special_tokens`, `truncation` and `padding` (True: as the tokenizer has them),
     and for a ``.txt`` file `lowercase` (True; False for a cased vocabulary). Raises OptionError for
-    other settings, EngineError for a release below 0.21, FileFormatError for a file that the
+    other settings, EngineError for a release below 0.20, FileFormatError for a file that the
     installed release does not read, FileNotFoundError."""
     if isinstance(source, DirectoryTokenizer) and source.tokenizer is not None:
         return _adapter(source, settings)
@@ -79,9 +87,17 @@ def own_methods(wrapper: object, names: Sequence[str]) -> dict[str, str]:
         owner = next((cls for cls in type(wrapper).__mro__ if name in vars(cls)), None)
         if name in getattr(wrapper, "__dict__", ()):
             found[name] = f"{name} of this tokenizer object was replaced"
-        elif owner is not None and not owner.__module__.startswith("transformers.tokenization_"):
+        elif owner is not None and not _is_of_transformers(owner, name):
             found[name] = f"the class {owner.__qualname__} has its own {name}"
     return found
+
+
+def _is_of_transformers(owner: type, name: str) -> bool:
+    """True if the method `name` of the class `owner` encodes texts as transformers does."""
+    if owner.__module__.startswith("transformers.tokenization_"):
+        return True
+    is_kept = owner.__module__.startswith("transformers.") and owner.__name__ in KEPT_IN_VERSION_4
+    return is_kept and name in ("_encode_plus", "_batch_encode_plus")
 
 
 def _adapter(source: object, settings: dict[str, Any]) -> FileAdapter | None:

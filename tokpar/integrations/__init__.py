@@ -26,7 +26,7 @@ def as_hf(tokenizer: Any, *, smallest_text: int | None = None, **options: Any) -
     engine encodes all others. `smallest_text`: code points from which on a text goes through
     tokpar, None for the length from which on that pays. `options`: those of `Encoder`. Raises
     OptionError for a tokenizer that is not fast, for a class that encodes in its own way, for an
-    unknown option, and for transformers below 5.
+    unknown option, and for transformers below 4.46.
 
     A tokenizer in Python that keeps a tiktoken.Encoding in an attribute, as remote code does, is
     returned itself. The attribute is then `as_tiktoken` of the encoding, which counts its texts.
@@ -44,9 +44,10 @@ def as_hf(tokenizer: Any, *, smallest_text: int | None = None, **options: Any) -
 
 def accelerate(tokenizer: Any, smallest_text: int | None, options: Mapping[str, Any]) -> Any:
     """What `as_hf` returns. Raises OptionError for the tokenizer, not for options."""
-    from tokpar.integrations import hf  # imports transformers
+    from tokpar.integrations import hf_release  # imports transformers
 
-    hf.require_release()
+    hf_release.require_release()
+    from tokpar.integrations import hf
     from tokpar.integrations.hf_python import accelerate_python
 
     if os.environ.get("TOKPAR_AS_HF") == "0":

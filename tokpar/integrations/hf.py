@@ -1,12 +1,12 @@
 """`tokpar.as_hf`: a transformers fast tokenizer, of its own class, whose long texts tokpar encodes.
 
 The object is of a subclass that overrides `_encode_plus`, through which every call of transformers
-encodes, and `__call__`, for calls with few arguments. All else is inherited: chat templates,
+encodes (batches of transformers 4 through `_batch_encode_plus`), and `__call__`, for calls with few
+arguments. All else is inherited: chat templates,
 saving, decoding, padding, adding tokens."""
 
 from __future__ import annotations
 
-import copy
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
@@ -14,21 +14,13 @@ from itertools import pairwise
 from typing import Any
 
 import tokenizers
-
-try:
-    import transformers
-    from transformers import BatchEncoding, PreTrainedTokenizerFast
-    from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy
-except ImportError as error:
-    raise ImportError(
-        "this needs transformers 5.0 or later, below it tokenizers 0.2x: "
-        "pip install 'transformers>=5'"
-    ) from error
+from transformers import BatchEncoding, PreTrainedTokenizerFast
+from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy
 
 from tokpar.adapter_parts import later_call_of
 from tokpar.adapters.hf_copy import private_copy, private_wrapper
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
-from tokpar.adapters.hf_version import numbers, own_methods
+from tokpar.adapters.hf_version import own_methods
 from tokpar.arrays import IdArray, has_surrogate, plain_text
 from tokpar.encoder import LONGEST_ALONE, Encoder
 from tokpar.errors import OptionError
@@ -41,28 +33,24 @@ from tokpar.integrations.hf_columns import (
     plain_columns_of,
 )
 from tokpar.integrations.hf_encodings import OWN_ANSWERS, EncodedCall
+from tokpar.integrations.hf_release import (
+    FOLLOWED_METHODS,
+    HAS_BATCH_CALL,
+    PLAIN_ARGUMENTS,
+    copied_settings,
+    pad_token_of,
+)
 from tokpar.integrations.hf_running_calls import begin_call, end_call
 from tokpar.integrations.hf_untrusted import apply_template, encode_untrusted, require_one_text
 from tokpar.text_counts import ARGUMENTS, COMPILED, LEFT_OVER, OF_DROP_INS, TextCounts
 
-OLDEST = (5,)
 SMALLEST_TEXT = 4096
 """Code points of a text, or of all texts of a batch, below which only the engine is asked where the
 tokenizer has no compiled call."""
-_FOLLOWED_METHODS = (
-    *("__call__", "encode", "_encode_plus", "_convert_encoding", "set_truncation_and_padding"),
-    *("_get_padding_truncation_strategies", "_switch_to_input_mode"),
-)
-_SETTINGS = {"_special_tokens_map", "_extra_special_tokens", "model_input_names", "init_kwargs"}
-_SETTINGS |= {"deprecation_warnings"}
-"""Attributes that transformers changes in place: `as_hf` copies them."""
 _ENGINE_SETTINGS = (
     *("max_length", "stride", "pad_to_multiple_of", "padding_side", "split_special_tokens"),
 )
 """Arguments of `_encode_plus` that transformers sets on the engine."""
-_PLAIN_ARGUMENTS = {"add_special_tokens", "truncation", "max_length", "padding", "return_tensors"}
-_PLAIN_ARGUMENTS |= {"return_offsets_mapping", "sanitize_control_tokens", "verbose"}
-"""Arguments of `__call__` that need not go through transformers' own."""
 _KEY = "_tokpar"
 _ONE_COMPILED = {COMPILED: 1}
 
@@ -88,18 +76,8 @@ def as_hf(
     if isinstance(tokenizer, AcceleratedMixin):
         tokenizer = tokenizer._tokpar_original()
     view = _rebuild_view(tokenizer, encoder_of, smallest_text)
-    for name in _SETTINGS & view.__dict__.keys():
-        view.__dict__[name] = copy.copy(view.__dict__[name])
+    view.__dict__.update(copied_settings(view.__dict__))
     return view
-
-
-def require_release() -> None:
-    """Raises OptionError for an installed transformers that is too old."""
-    if numbers(transformers.__version__) < OLDEST:
-        raise OptionError(
-            f"as_hf needs transformers 5.0 or later, {transformers.__version__} is installed: "
-            "pip install -U transformers"
-        )
 
 
 def require_followed(tokenizer: Any) -> None:
@@ -116,7 +94,7 @@ def require_followed(tokenizer: Any) -> None:
         engine = type(tokenizer.__dict__.get("_tokenizer")).__qualname__
         raise OptionError(f"as_hf needs a tokenizers.Tokenizer below {kind}, got {engine}")
     own = (
-        {} if isinstance(tokenizer, AcceleratedMixin) else own_methods(tokenizer, _FOLLOWED_METHODS)
+        {} if isinstance(tokenizer, AcceleratedMixin) else own_methods(tokenizer, FOLLOWED_METHODS)
     )
     if own:
         raise OptionError(f"as_hf cannot follow {kind}: {next(iter(own.values()))}")
@@ -230,6 +208,30 @@ class Acceleration:
         if columns is None or not self.takes(text):
             return None
         return self.encode(text, add_special_tokens, columns, verbose)
+
+    def answer(
+        self,
+        tokenizer: Any,
+        text: Any,
+        is_plain: bool,
+        add_special_tokens: Any,
+        how: tuple[Any, Any],
+        kwargs: dict[str, Any],
+    ) -> BatchEncoding | None:
+        """The result of a call of `_encode_plus`, or of `_batch_encode_plus`; None where the own
+        call has to be made. Raises as `encode_untrusted`.
+
+        `is_plain`: `text` is a text or a batch of texts, and all further arguments are in `kwargs`.
+        `how`: the strategies of padding and truncation."""
+        untrusted = kwargs.pop("untrusted", None)
+        verbose = kwargs.get("verbose", True)
+        if untrusted is not None:
+            columns = columns_of(tokenizer, *how, kwargs) if is_plain else None
+            return encode_untrusted(self, text, untrusted, columns, add_special_tokens, verbose)
+        if not is_plain or not isinstance(add_special_tokens, bool) or not self.takes(text):
+            return None
+        columns = columns_of(tokenizer, *how, kwargs)
+        return columns and self.encode(text, add_special_tokens, columns, verbose)
 
     def encode(
         self, text: Any, add_special_tokens: bool, columns: Columns, verbose: bool
@@ -359,12 +361,12 @@ def _is_followed(tokenizer: Any, kind: type) -> bool:
     own = type(tokenizer)
     if own is not kind and any(
         name in vars(each)
-        for name in _FOLLOWED_METHODS
+        for name in FOLLOWED_METHODS
         for each in own.__mro__[: own.__mro__.index(kind)]
     ):
         return False
     attributes: dict[str, Any] = tokenizer.__dict__
-    return attributes.keys().isdisjoint(_FOLLOWED_METHODS)
+    return attributes.keys().isdisjoint(FOLLOWED_METHODS)
 
 
 def _plain(text: Any) -> Any:
@@ -379,7 +381,7 @@ def _settings(tokenizer: Any, how: object, args: object, kwargs: dict[str, Any])
     """What a call of `_encode_plus` sets on the engine."""
     arguments = tuple(kwargs.get(name) for name in _ENGINE_SETTINGS)
     sides = tokenizer.truncation_side, tokenizer.padding_side, tokenizer.split_special_tokens
-    pad = str(tokenizer._special_tokens_map.get("pad_token")), tokenizer.pad_token_type_id
+    pad = pad_token_of(tokenizer), tokenizer.pad_token_type_id
     return how, args, arguments, sides, pad
 
 
@@ -395,7 +397,7 @@ def accelerate_class(base: Any) -> type:
         def __call__(self, text: Any = None, *args: Any, **kwargs: Any) -> Any:
             if kwargs.get("untrusted") is not None:
                 require_one_text(text, args, kwargs)
-            if not args and kwargs.keys() <= _PLAIN_ARGUMENTS and _is_followed(self, kind):
+            if not args and kwargs.keys() <= PLAIN_ARGUMENTS and _is_followed(self, kind):
                 found = self._tokpar_state().call(text, **kwargs)
                 if found is not None:
                     return found
@@ -432,33 +434,52 @@ def accelerate_class(base: Any) -> type:
             *args: Any,
             **kwargs: Any,
         ) -> Any:
-            how = padding_strategy, truncation_strategy
+            text, how = _plain(text), (padding_strategy, truncation_strategy)
             state = self._tokpar_state()
-            text = _plain(text)
-            untrusted = kwargs.pop("untrusted", None)
-            if untrusted is not None:
-                columns = columns_of(self, *how, kwargs) if text_pair is None else None
-                verbose = kwargs.get("verbose", True)
-                return encode_untrusted(
-                    state, text, untrusted, columns, add_special_tokens, verbose
-                )
-            plain = text_pair is None and not args and isinstance(add_special_tokens, bool)
-            if plain and state.takes(text):
-                columns = columns_of(self, *how, kwargs)
-                verbose = kwargs.get("verbose", True)
-                found = columns and state.encode(text, add_special_tokens, columns, verbose)
-                if found is not None:
-                    return found
+            is_plain = text_pair is None and not args
+            if HAS_BATCH_CALL:
+                is_plain = is_plain and isinstance(text, str)
+            found = state.answer(self, text, is_plain, add_special_tokens, how, kwargs)
+            if found is not None:
+                return found
             state.count_own(text)
             given = text, text_pair, add_special_tokens, *how, *args
             settings = _settings(self, how, args, kwargs)
             return state.own_call(lambda own: base._encode_plus(own, *given, **kwargs), settings)
 
-        @classmethod
-        @wraps(base.convert_to_native_format.__func__)
-        def convert_to_native_format(cls, *args: Any, **kwargs: Any) -> Any:
-            # how from_pretrained reads files: `base` looks for an __init__ of its own class
-            return base.convert_to_native_format(*args, **kwargs)
+        if HAS_BATCH_CALL:
+
+            def _batch_encode_plus(
+                self,
+                batch_text_or_text_pairs: Any,
+                add_special_tokens: bool = True,
+                padding_strategy: Any = PaddingStrategy.DO_NOT_PAD,
+                truncation_strategy: Any = TruncationStrategy.DO_NOT_TRUNCATE,
+                *args: Any,
+                **kwargs: Any,
+            ) -> Any:
+                texts, how = (
+                    _plain(batch_text_or_text_pairs),
+                    (padding_strategy, truncation_strategy),
+                )
+                state = self._tokpar_state()
+                is_plain = isinstance(texts, (list, tuple)) and not args
+                found = state.answer(self, texts, is_plain, add_special_tokens, how, kwargs)
+                if found is not None:
+                    return found
+                state.count_own(texts)
+                given = texts, add_special_tokens, *how, *args
+                settings = _settings(self, how, args, kwargs)
+                call = base._batch_encode_plus
+                return state.own_call(lambda own: call(own, *given, **kwargs), settings)
+
+        if hasattr(base, "convert_to_native_format"):  # from 5.0 on
+
+            @classmethod
+            @wraps(base.convert_to_native_format.__func__)
+            def convert_to_native_format(cls, *args: Any, **kwargs: Any) -> Any:
+                # how from_pretrained reads files: `base` looks for an __init__ of its own class
+                return base.convert_to_native_format(*args, **kwargs)
 
         def __reduce__(self) -> tuple[Any, ...]:
             # not __reduce_ex__, which would win over the __reduce__ of vLLM's cached tokenizer

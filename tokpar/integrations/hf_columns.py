@@ -18,6 +18,11 @@ from transformers.tokenization_utils_base import (
 
 from tokpar.adapters.hf_postprocess import postprocess_of
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
+from tokpar.integrations.hf_release import (
+    KNOWN_ARGUMENTS,
+    LOGS_MISSING_LENGTHS,
+    SPLITS_BY_DEFAULT,
+)
 
 _INHERITED_ARGUMENTS = (
     "return_overflowing_tokens",
@@ -208,6 +213,8 @@ def plain_columns_of(
     """The columns of a call with these arguments, and with no others that matter; None where
     `columns_of` has to look further."""
     most, inputs = None, tokenizer.model_input_names
+    if LOGS_MISSING_LENGTHS and (truncation is True) is (max_length is None):
+        return None
     if truncation is True or (truncation is None and max_length is not None):
         if max_length is None and tokenizer.model_max_length <= LARGE_INTEGER:
             max_length = tokenizer.model_max_length
@@ -229,10 +236,13 @@ def columns_of(
     """The columns of a call of `_encode_plus` of `tokenizer` with these arguments; None if only
     the tokenizer's own call answers them, or refuses them."""
     usual = tokenizer.split_special_tokens
-    splits = arguments.get("split_special_tokens")
+    splits = arguments.get("split_special_tokens", SPLITS_BY_DEFAULT)
     if any(arguments.get(name) for name in _INHERITED_ARGUMENTS):
         return None
-    if not isinstance(usual, bool) or (splits is not None and splits is not usual):
+    if KNOWN_ARGUMENTS is not None and not arguments.keys() <= KNOWN_ARGUMENTS:
+        return None
+    inherits = splits is None and SPLITS_BY_DEFAULT is None
+    if not isinstance(usual, bool) or not (inherits or splits is usual):
         return None
     names = ["input_ids"]
     for name in _OPTIONAL:

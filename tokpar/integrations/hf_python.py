@@ -10,10 +10,14 @@ from typing import Any
 
 import tiktoken
 from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
-from transformers.tokenization_python import Trie
 
 from tokpar.cached_property import cached_property
 from tokpar.errors import OptionError
+
+try:
+    from transformers.tokenization_python import Trie
+except ImportError:  # below 5.0
+    from transformers.tokenization_utils import Trie
 
 
 def accelerate_python(

@@ -108,7 +108,7 @@ def patch_transformers(*, smallest_text: int | None = None, **options: Any) -> T
     logger "tokpar" says why. So does one line where nothing of the installed
     transformers can be patched: the result is not active then. A second call with the same
     arguments returns the active patch. Raises OptionError for other arguments while a patch is
-    active, and for transformers below 5; ImportError without transformers."""
+    active, and for transformers below 4.46; ImportError without transformers."""
     global _active, _unfinished
     asked = {"smallest_text": smallest_text, **options}
     require_options_of_as_hf("patch_transformers", smallest_text, options)
@@ -141,21 +141,21 @@ in_child(_undo_unfinished)
 
 
 def _can_import_hf() -> bool:
-    """False, and a line in the log, if a new transformers lacks what `as_hf` imports.
+    """False, and a line in the log, if the installed transformers lacks what `as_hf` imports.
 
-    Raises ImportError without transformers, OptionError for transformers below 5."""
-    from importlib.metadata import version  # both only where transformers is to be patched
-    from importlib.util import find_spec
+    Raises ImportError without transformers, OptionError for transformers below 4.46."""
+    from importlib.util import find_spec  # only where transformers is to be patched
 
     try:
-        from tokpar.integrations import hf
+        from tokpar.integrations import hf_release
+
+        hf_release.require_release()
+        from tokpar.integrations import hf  # noqa: F401
     except ImportError as error:
-        installed = "0" if find_spec("transformers") is None else version("transformers")
-        if int(installed.partition(".")[0]) < 5:
+        if find_spec("transformers") is None:
             raise
         _log_unpatched(error.__cause__ or error)
         return False
-    hf.require_release()
     return True
 
 

@@ -190,7 +190,7 @@ def test_another_tokenizer_and_other_edges_are_named(tmp_path: Path) -> None:
 
 def llama_folder(tmp_path: Path) -> tuple[Path, Any]:
     """A folder whose class in transformers encodes otherwise than its file alone."""
-    transformers = pytest.importorskip("transformers", "5", reason="transformers 5 is missing")
+    transformers = pytest.importorskip("transformers", reason="transformers is missing")
     folder = tmp_path / "llama"
     folder.mkdir()
     shutil.copy(VOCAB / "llama_style.json", folder / "tokenizer.json")

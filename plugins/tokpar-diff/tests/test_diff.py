@@ -227,7 +227,7 @@ def test_merges_of_which_no_text_shows_the_order_are_undecided(tmp_path: Path) -
 
 
 def test_a_file_and_its_directory(tmp_path: Path) -> None:
-    pytest.importorskip("transformers", "5", reason="transformers 5 is missing")
+    pytest.importorskip("transformers", reason="transformers is missing")
     path = write_file(tmp_path / "model" / "tokenizer.json", add_token)
     settings = path.with_name("tokenizer_config.json")
     settings.write_text('{"tokenizer_class": "PreTrainedTokenizerFast"}', "utf-8")
@@ -245,7 +245,7 @@ def test_a_file_and_its_directory(tmp_path: Path) -> None:
 
 
 def test_a_class_that_encodes_or_decodes_in_python_is_not_proved(tmp_path: Path) -> None:
-    transformers = pytest.importorskip("transformers", "5", reason="transformers 5 is missing")
+    transformers = pytest.importorskip("transformers", reason="transformers is missing")
 
     class Decoding(transformers.PreTrainedTokenizerFast):  # type: ignore[name-defined, misc]
         def _decode(self, *arguments: Any, **settings: Any) -> Any:
@@ -309,7 +309,7 @@ def test_no_proof_spans_two_releases(tmp_path: Path) -> None:
 
 
 def test_a_directory_in_another_python(tmp_path: Path) -> None:
-    pytest.importorskip("transformers", "5", reason="transformers 5 is missing")
+    pytest.importorskip("transformers", reason="transformers is missing")
     path = write_file(tmp_path / "model" / "tokenizer.json", add_token)
     settings = path.with_name("tokenizer_config.json")
     settings.write_text('{"tokenizer_class": "PreTrainedTokenizerFast"}', "utf-8")
