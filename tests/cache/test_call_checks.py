@@ -50,6 +50,15 @@ def test_a_table_of_pairs_without_a_free_slot_or_of_three_slots_is_refused() -> 
     _make(arrays)
 
 
+@pytest.mark.parametrize("name", ["moves", "begins", "symbol_of", "symbol_of_all"])
+def test_a_state_or_symbol_that_the_machine_does_not_have_is_refused(name: str) -> None:
+    arrays, _ = drawn_arrays(random.Random(1), "bytes")
+    spoilt = arrays[name].copy()
+    spoilt[-1] = 255 if name.startswith("symbol") else 0x3FFFFF00
+    with pytest.raises(ValueError, match="do not fit together"):
+        _make(arrays | {name: spoilt})
+
+
 def test_a_word_with_more_ids_than_bytes_is_refused() -> None:
     """So many ids have no room behind a text of such words."""
     arrays, _ = drawn_arrays(random.Random(1), "bytes")
