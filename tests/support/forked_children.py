@@ -26,7 +26,7 @@ from typing import IO, Any
 
 from tests.support.paths import ROOT
 
-SECONDS = 20
+SECONDS = int(os.environ.get("TOKPAR_CHILD_SECONDS", "20"))
 """After so long a child counts as hanging."""
 MOST_HANGING = 3
 """After so many hanging children the rest is not tried."""
