@@ -92,6 +92,18 @@ def test_untrusted_text_of_each_kind_of_tokenizer_has_the_ids_of_encode(
     assert all_documents(tmp_path / "out") == [as_text(text, tokenizer) for text in texts]
 
 
+def test_an_unknown_word_is_no_control_token_that_a_document_spells(tmp_path: Path) -> None:
+    """WordPiece gives it the id of [UNK], which is a special token."""
+    tokenizer = str(VOCAB / "bert_part.json")
+    texts = ["hello \u1234", "plain words", "it says [UNK] here"]
+    said = build_rows(tmp_path, texts, tokenizer=tokenizer)
+    [unknown] = tokpar.load(tokenizer, add_special_tokens=False).encode("\u1234").tolist()
+    assert [unknown in ids for ids in all_documents(tmp_path / "shards")] == [True, False, True]
+    assert said.control_documents == 1
+    with pytest.raises(FileFormatError, match=r"rows.jsonl:3: spells the control token '\[UNK\]'"):
+        build(tmp_path / "rows.jsonl", tmp_path / "no", tokenizer=tokenizer, untrusted="refuse")
+
+
 def test_tiktoken_refuses_a_special_token_unless_it_is_untrusted_text(tmp_path: Path) -> None:
     own = tiktoken.Encoding(
         "small",

@@ -89,11 +89,26 @@ class UntrustedEncoder:
         """Returns the ids of `texts` before special tokens. Raises OptionError for an engine that
         has no untrusted text, ControlTokenError."""
         rows = self._encoder.unprocessed_batch(texts, tokenizer).rows
-        spelt = set(self._control.rows_in(rows))
+        spelt = set(self.spelt_in(texts, rows))
         if not spelt:
             return UntrustedBatch(rows)
         own = [self.encode(texts[k]) if k in spelt else rows[k] for k in range(len(rows))]
         return UntrustedBatch(Rows.of(own))
+
+    def spelt_in(self, texts: Sequence[str], rows: Rows) -> list[int]:
+        """Returns the numbers of the texts that spell a control token. `rows`: their ids, which
+        have its id; a model may give it for another text, as WordPiece gives that of [UNK]."""
+        return [row for row in self._control.rows_in(rows) if self._spells(texts[row])]
+
+    def first_in(self, ids: RawIds) -> str:
+        """Returns the content of the first control token in the ids of a document."""
+        return self._control.first_in(ids)
+
+    def _spells(self, text: str) -> bool:
+        try:
+            return bool(self._encoder.trusted_encoder().matches(text, []))
+        except OptionError:  # an engine without untrusted text
+            return any(content in text for content in self._control.contents.values())
 
     def require_text(self) -> None:
         """Raises OptionError if the tokenizer cannot encode control tokens as text."""

@@ -20,7 +20,7 @@ from tokpar.errors import (
 )
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.types import Rows
-from tokpar_corpus.control_documents import ControlIds, UntrustedEncoder, plain_tokenizer
+from tokpar_corpus.control_documents import UntrustedEncoder, plain_tokenizer
 from tokpar_corpus.document_blocks import CONTROL, REFUSED, TOO_LONG, BadDocument, Block
 from tokpar_corpus.inputs import Input
 from tokpar_corpus.manifest import DividedDocument, Options
@@ -69,9 +69,6 @@ class DocumentEncoder:
         self._most = np.iinfo(options.dtype).max
         if options.untrusted == "text":
             tokenizer = plain_tokenizer(tokenizer)
-        self._control = ControlIds.of(tokenizer)
-        if options.chat_template:  # which writes control tokens itself
-            self._control = ControlIds({})
         self._encoder = Encoder(tokenizer, workers=workers)
         self._untrusted = UntrustedEncoder(self._encoder)
         if options.untrusted == "text":
@@ -92,13 +89,15 @@ class DocumentEncoder:
         too many tokens. Raises FileFormatError for an id that the dtype cannot hold."""
         rows, divided_documents, refusals = self._encode_texts(block.texts)
         options = self._options
-        spelt = self._control.rows_in(rows) if self._control.contents else []
+        spelt = []
+        if not options.chat_template:  # which writes control tokens itself
+            spelt = self._untrusted.spelt_in(block.texts, rows)
         if spelt and options.untrusted == "text":
             rows = self._encode_as_text(block.texts, rows, spelt, refusals)
             divided_documents = [each for each in divided_documents if each.document not in spelt]
         elif spelt and options.untrusted == "refuse":
             for k in spelt:
-                content = self._control.first_in(rows[k])
+                content = self._untrusted.first_in(rows[k])
                 refusals[k] = CONTROL, f"spells the control token {content!r}"
         rows = surround_rows(rows, options.prefix, options.suffix, options.eod)
         for k in np.flatnonzero(np.diff(rows.offsets) > MOST_TOKENS).tolist():

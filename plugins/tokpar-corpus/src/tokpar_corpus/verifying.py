@@ -19,7 +19,7 @@ from tokpar.errors import FileFormatError, OptionError
 from tokpar.types import Rows
 from tokpar_corpus.audit_inputs import InputFiles
 from tokpar_corpus.audit_report import CheckedReport, CheckResult, FaultLog
-from tokpar_corpus.control_documents import ControlIds, UntrustedEncoder, plain_tokenizer
+from tokpar_corpus.control_documents import UntrustedEncoder, plain_tokenizer
 from tokpar_corpus.document_blocks import REFUSED, TOO_LONG
 from tokpar_corpus.document_encoder import LONG
 from tokpar_corpus.id_texts import Tokens, tokens_of
@@ -348,13 +348,10 @@ class _Verification:
             own = found
         else:
             own = self.seams.tokenizer.encode(text)
-        if self.manifest.options.untrusted == "text" and self._control.rows_in(Rows.of([own])):
-            return self._untrusted.encode(text)
-        return own
-
-    @cached_property
-    def _control(self) -> ControlIds:
-        return ControlIds.of(self.seams.tokenizer)
+        if self.manifest.options.untrusted != "text":
+            return own
+        is_spelt = bool(self._untrusted.spelt_in([text], Rows.of([own])))
+        return self._untrusted.encode(text) if is_spelt else own
 
     @cached_property
     def _untrusted(self) -> UntrustedEncoder:
