@@ -16,8 +16,8 @@ import tiktoken
 import tokpar
 
 NAMES = """
-Batch ChangedError CheckReport ControlTokenError DecodeStream DecodeStreams Encoder Encoding
-EngineError FileFormatError Finding IdRangeError IdTypeError KeptTexts Level LossyError
+Batch ChangedError CheckReport ControlTokenError DecodeStream DecodeStreams Encoder EncoderReport
+Encoding EngineError FileFormatError Finding IdRangeError IdTypeError KeptTexts Level LossyError
 MismatchError OptionError Piece PluginError PluginRecord Region Report Rows Rule Seam
 Seams Session SessionPatch StrategyRecord TextChunk TokenizerAdapter TokparError
 TransformersPatch Trust TrustedPatch TrustedSession UnknownNameError WorkerError as_hf as_tiktoken
