@@ -54,8 +54,11 @@ LONGEST_ALONE = 1 << 16
 LONGEST_OWN = 1 << 18
 """Code points below which the tokenizer's own call encodes a text that the compiled call cannot
 decide."""
-COMPILED = "one compiled call"
-"""The plan of a text that the compiled call encoded."""
+LEFT_OVER = "the compiled call leaves this text to the engine"
+"""Why one call of the engine encoded a text of a tokenizer with a compiled call."""
+SEAM_CHARS = 1 << 12
+"""Code points between two seams of a text that the compiled call encoded and that is not divided at
+every space."""
 BATCH_BYTES = 8 << 20
 """UTF-8 bytes of the texts that `Encoder.encode_iter` encodes together."""
 MOST_DECODE_TABLES = 4
@@ -127,6 +130,7 @@ class Encoder:
             self._smallest_split = fit_for(own).smallest_split if never is None else sys.maxsize
         self._uncut = never or TOO_SHORT
         self._short = serial_report(parts.name, self._uncut, own)
+        self._left_over = replace(self._short, why=LEFT_OVER)
         self._own_call = own_call_of(own)
         uses_call = strategy == "auto" and parts.tunable and executor in ("auto", "memo")
         self._later_call: LaterCall | None = later_call_of(own) if uses_call else None
@@ -135,7 +139,7 @@ class Encoder:
         limit = own.truncates_to if isinstance(own, PostProcesses) else None
         self._most_ids = sys.maxsize if limit is None else limit
         self._compiled_report = replace(
-            self._short, plan=COMPILED, executor="memo", why_not_compiled=""
+            self._short, plan="one compiled call", executor="memo", why_not_compiled=""
         )
         self._counts = TextCounts()
         self._decode_tables: tuple[tuple[object, DecodeTable], ...] = ()
@@ -176,12 +180,13 @@ class Encoder:
             return self.trusted_encoder(control).encode(text, untrusted)
         if type(text) is not str:
             text = require_text(text)
-        later, alone = self._later_call, self._smallest_split
+        later, alone, short = self._later_call, self._smallest_split, self._short
         if later is not None and later.call is not None and max_tokens is None:
             found = self._encode_compiled(text, later.call)
             if found is not None:
                 return found
             alone = LONGEST_OWN  # the engine takes less than planning would
+            short = self._left_over
         if max_tokens is not None:
             from tokpar.chunks.end_ids import kept_ids  # importing tokpar does without it
 
@@ -190,7 +195,7 @@ class Encoder:
         if self._own_call is not None and len(text) < alone:
             from tokpar.results import encode_by_own_call  # the compiled call does without it
 
-            found = encode_by_own_call(text, self.tokenizer, self._own_call, self._short)
+            found = encode_by_own_call(text, self.tokenizer, self._own_call, short)
             self._counts.add({ENGINE: 1}, self.fallback_reason)
             return found
         return self._counted(self._encode_batch([text], self.tokenizer))[0]
@@ -249,8 +254,8 @@ class Encoder:
             seams_of_cuts,
             seams_of_wholes,
         )
-        from tokpar.results import divided_report
-        from tokpar.short_texts import licence_for
+        from tokpar.overlap.chunks import licence_for
+        from tokpar.results import BY_CALL, divided_report
         from tokpar.spans import Origin
 
         own = call.without_special(ids)
@@ -261,6 +266,9 @@ class Encoder:
         if licence is not None:
             everywhere = seams_of_wholes(self.tokenizer, licence)(text, len(own))
             return KnownRow(everywhere, divided_report(report), origin)
+        if long:
+            report = replace(report, why=BY_CALL)
+            seams = call.seams(text, own, facts_of(self.tokenizer), SEAM_CHARS) or seams
         if not seams:
             return KnownRow(NO_SEAMS, report, origin)
         planned = seams_of_cuts(self.tokenizer, seams)

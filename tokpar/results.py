@@ -19,6 +19,7 @@ from tokpar.executors.serial_executor import engine_error
 from tokpar.foreign_errors import is_foreign, raise_foreign
 from tokpar.interfaces import PostProcesses, TokenizerAdapter
 from tokpar.joining import seams_of_wholes
+from tokpar.overlap.chunks import licence_for
 from tokpar.plan import Plan
 from tokpar.seams import NO_SEAMS, Seams
 from tokpar.spans import (
@@ -34,6 +35,9 @@ from tokpar.text_counts import COMPILED, CUT, ENGINE
 from tokpar.types import Report, Rows, Seam
 
 DIVIDED = "divided at every space"
+ONE_CALL = "one compiled call"
+"""The plan of a text that the compiled call encoded, and why it was not cut."""
+BY_CALL = "the compiled call encoded it, word by word between sure cuts"
 NO_REGION_LEFT = "no region is left"
 NO_ROWS, NO_REPORT = Rows.of([]), Report("")
 
@@ -56,24 +60,33 @@ class BatchRow:
     """One text of a batch. Makes the seams, the report and the origin of its `Encoding`.
 
     `own`: the ids before post-processing. `why`: why the text was not cut. `is_divided`: the text
-    was divided at every certified space. `seams_and_report`: those of a text that was encoded by
-    itself. `layout`: see `Origin`; it may keep the whole batch alive."""
+    was divided at every certified space. `by_call`: the compiled call encoded the text.
+    `seams_and_report`: those of a text that was encoded by itself. `layout`: see `Origin`; it may
+    keep the whole batch alive."""
 
     text: str
     own: IdArray
     batch_facts: BatchFacts
     why: str
     is_divided: bool
+    by_call: bool
     seams_and_report: tuple[Seams, Report] | None
     layout: Callable[[int], IdArray] | None
 
     @property
     def seams(self) -> Seams:
+        licence = self._licence
+        if licence is not None:
+            return seams_of_wholes(self.batch_facts.tokenizer, licence)(self.text, len(self.own))
+        return NO_SEAMS if self.seams_and_report is None else self.seams_and_report[0]
+
+    @property
+    def _licence(self) -> Seam | None:
+        """The seam that divides the text at every certified space, or None."""
         if self.is_divided:
             assert self.batch_facts.licence is not None
-            seams_of = seams_of_wholes(self.batch_facts.tokenizer, self.batch_facts.licence)
-            return seams_of(self.text, len(self.own))
-        return NO_SEAMS if self.seams_and_report is None else self.seams_and_report[0]
+            return self.batch_facts.licence
+        return licence_for(self.batch_facts.tokenizer, self.text) if self.by_call else None
 
     @property
     def origin(self) -> Origin:
@@ -91,10 +104,13 @@ class BatchRow:
                 cache=whole.cache,
                 why_not_compiled=whole.why_not_compiled,
             )
+        plan, why = (ONE_CALL, BY_CALL) if self.by_call else ("serial", self.why)
+        if self._licence is not None:
+            plan, why = DIVIDED, NO_REGION_LEFT
         return Report(
             whole.strategy,
-            DIVIDED if self.is_divided else "serial",
-            NO_REGION_LEFT if self.is_divided else self.why,
+            plan,
+            why,
             executor=whole.executor,
             seconds=seconds,
             agreement=whole.agreement,
@@ -126,6 +142,8 @@ class Result:
     own: Rows = NO_ROWS
     final: Rows = NO_ROWS
     report: Report = NO_REPORT
+    _rest_by_call: bool = False
+    """The compiled call encoded the texts that were neither cut nor answered by the cache."""
 
     def batch(self, own: Rows, postprocess: bool) -> Batch:
         """Post-process the ids `own` of all texts. Returns them with the report of all texts."""
@@ -137,6 +155,8 @@ class Result:
             except LookupError as error:
                 raise other_ids(plan.postprocesses, error) from error
         self.clock.lap("convert")
+        rest = len(self.texts) > self.cache_answered.sum() + len(self.encodings)
+        self._rest_by_call = rest and getattr(plan.executor, "answered_by_call", False)
         self.report = Report(
             strategy=plan.name,
             executor=plan.executor.name,
@@ -154,11 +174,9 @@ class Result:
         divided = int(self.cache_answered.sum())
         cut = sum(encoding.report.chunks > 1 for encoding in self.encodings.values())
         rest = len(self.texts) - divided - cut
-        has_call = not self.report.why_not_compiled
-        ways = {COMPILED if has_call else CUT: divided}
-        by_call = has_call and getattr(self.plan.executor, "answered_by_call", False)
+        ways = {CUT if self.report.why_not_compiled else COMPILED: divided}
         ways[CUT] = ways.get(CUT, 0) + cut
-        way = COMPILED if by_call else ENGINE
+        way = COMPILED if self._rest_by_call else ENGINE
         return ways | {way: ways.get(way, 0) + rest}
 
     def _added_up(self) -> Report:
@@ -188,6 +206,7 @@ class Result:
             self._batch_facts,
             self.whys.get(k, self.plan.uncut),
             bool(self.cache_answered[k]),
+            self._rest_by_call,
             None if joined is None else (joined.seams, joined.report),
             partial(self._layout, k),
         )

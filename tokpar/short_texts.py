@@ -9,9 +9,9 @@ import numpy as np
 
 from tokpar.adapter_parts import later_call_of, traits_of
 from tokpar.arrays import IdArray
-from tokpar.interfaces import HasSegmentCache, TokenizerAdapter
+from tokpar.interfaces import TokenizerAdapter
 from tokpar.text_counts import COMPILED, ENGINE
-from tokpar.types import Rows, Seam
+from tokpar.types import Rows
 
 if TYPE_CHECKING:
     from tokpar.cache.compiled_call import CompiledCall
@@ -20,18 +20,6 @@ if TYPE_CHECKING:
 MOST_DIRECT_CHARS, MOST_DIRECT_TEXTS = 1 << 13, 32
 """Up to so many code points in so many parts, parts of a text are encoded one by one, by the
 tokenizer's own call, faster than by the pipeline."""
-
-
-def licence_for(tokenizer: TokenizerAdapter, text: str) -> Seam | None:
-    """Returns the seam that licenses a cut of `text` at every certified space, or None."""
-    from tokpar.overlap.chunks import licence_of_texts  # importing tokpar does without it
-
-    if not isinstance(tokenizer, HasSegmentCache):
-        return None
-    may_divide = getattr(tokenizer, "may_divide", None)
-    if may_divide is None or not may_divide(text):
-        return None
-    return licence_of_texts(tokenizer)
 
 
 class PartEncoder:

@@ -77,7 +77,7 @@ class CachedAdapter(ABC):
 
     def may_divide(self, text: str) -> bool:
         """True if `text` may be cut at every certified space."""
-        return self._segment_cache is not None and self._segment_cache.divides(text)
+        return self._segment_cache is not None and self._segment_cache.licenses(text)
 
     def cached_rows(self, texts: Sequence[str], workers: int) -> CachedRows:
         """Returns the ids of texts that may be cut at every certified space, and which texts the

@@ -64,6 +64,17 @@ class SegmentCache:
         space, and no added token in it forbids such a cut."""
         return self._cut is None and self._may_divide(text)
 
+    def licenses(self, text: str) -> bool:
+        """True if each space of `text` that the licence of whole texts selects is a certified cut.
+
+        Slower than `divides`, and true for more texts: looks for the characters that a token may
+        join with a space."""
+        if self._cut is None or not self._may_divide(text):
+            return self.divides(text)
+        if self._absorbs:
+            return all(f"{char} " not in text for char in self._cut.joined_chars - {" "})
+        return self._cut.everywhere(text, 0, len(text))
+
     @property
     def divides_all(self) -> bool:
         """True if `divides` every text."""

@@ -199,6 +199,6 @@ def _describe_certificate(encoding: Encoding, part: str, findings: Sequence[Find
     if findings:
         return f"FAILED: {findings[0].message}"
     if not encoding.seams:
-        return f"no seam: one call for the whole text ({encoding.report.why})"
+        return f"no seam: {encoding.report.plan} for the whole text ({encoding.report.why})"
     rules = ", ".join(islice(rule_counts(encoding.seams, part), 4))
     return f"ok: {plural(len(encoding.seams), 'seam')} derived again by the checker ({rules})"

@@ -116,6 +116,16 @@ def licence_of_texts(tokenizer: TokenizerAdapter) -> Seam | None:
     return None if finder is None else finder.at_spaces
 
 
+def licence_for(tokenizer: TokenizerAdapter, text: str) -> Seam | None:
+    """Returns the seam that licenses a cut of `text` at every certified space, or None."""
+    if not isinstance(tokenizer, HasSegmentCache):
+        return None
+    may_divide = getattr(tokenizer, "may_divide", None)
+    if may_divide is None or not may_divide(text):
+        return None
+    return licence_of_texts(tokenizer)
+
+
 def stands_apart(chunks: Sequence[Chunk], i: int, length: int) -> bool:
     """True if both edges of chunk `i` are certified cuts or ends of the text, without overlap.
 
