@@ -67,7 +67,7 @@ from tokpar.calls import (
     strategies,
     stream,
 )
-from tokpar.encoder import Encoder, EncoderReport
+from tokpar.encoder import Encoder
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import (
     ChangedError,
@@ -98,6 +98,7 @@ if typing.TYPE_CHECKING:
     from tokpar.chunks.text_chunk import TextChunk as TextChunk
     from tokpar.decoding.streams import DecodeStream as DecodeStream
     from tokpar.decoding.streams import DecodeStreams as DecodeStreams
+    from tokpar.encoder_report import EncoderReport as EncoderReport
     from tokpar.integrations import as_hf as as_hf
     from tokpar.integrations import as_tiktoken as as_tiktoken
     from tokpar.integrations.patch import TransformersPatch as TransformersPatch
@@ -175,6 +176,7 @@ _LATER = {
     "CheckReport": "certificate.findings",
     "DecodeStream": "decoding.streams",
     "DecodeStreams": "decoding.streams",
+    "EncoderReport": "encoder_report",
     "Finding": "certificate.findings",
     "KeptTexts": "chunks.budget",
     "Level": "certificate.findings",

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from tokpar.chunks.text_chunk import TextChunk
     from tokpar.decoding.streams import DecodeStream, DecodeStreams
     from tokpar.decoding.tables import DecodeTable
+    from tokpar.encoder_report import EncoderReport
     from tokpar.sessions.session import Session
     from tokpar.short_texts import PartEncoder
     from tokpar.trust.trusted_encoder import Control, TrustedEncoder
@@ -56,9 +57,6 @@ LONGEST_OWN = 1 << 18
 decide."""
 LEFT_OVER = "the compiled call leaves this text to the engine"
 """Why one call of the engine encoded a text of a tokenizer with a compiled call."""
-SEAM_CHARS = 1 << 12
-"""Code points between two seams of a text that the compiled call encoded and that is not divided at
-every space."""
 BATCH_BYTES = 8 << 20
 """UTF-8 bytes of the texts that `Encoder.encode_iter` encodes together."""
 MOST_DECODE_TABLES = 4
@@ -67,20 +65,6 @@ Spans = Sequence[tuple[int, int]]
 """[start, stop) of parts of a text, code points, ascending."""
 Texts = Iterable[str] | Iterable[bytes] | Any
 """`str`, UTF-8 `bytes`, or a pyarrow.Array or pyarrow.ChunkedArray of strings."""
-
-
-@dataclass(frozen=True)
-class EncoderReport:
-    """What an encoder did so far.
-
-    `texts`: how many texts were encoded in each way: "compiled" by the compiled call, "cut" at
-    certified cuts, "engine" by one call of the engine. `fallbacks`: how many texts of the way
-    "engine" there are for each reason, see `tokpar.text_counts.REASONS`. `why_not_compiled`: why
-    no compiled call answers now; empty if one does."""
-
-    texts: Mapping[str, int]
-    fallbacks: Mapping[str, int]
-    why_not_compiled: str
 
 
 class Encoder:
@@ -250,29 +234,15 @@ class Encoder:
         seams: Sequence[Seam],
         seconds: float,
     ) -> KnownRow:
-        from tokpar.joining import (  # importing tokpar does without it
-            seams_of_cuts,
-            seams_of_wholes,
-        )
-        from tokpar.overlap.chunks import licence_for
-        from tokpar.results import BY_CALL, divided_report
-        from tokpar.spans import Origin
-
-        own = call.without_special(ids)
-        origin = Origin(text, self.tokenizer, own)
         report = replace(self._compiled_report, seconds={"tokenize": seconds})
-        long = len(text) >= self._smallest_split
-        licence = licence_for(self.tokenizer, text) if long else None
-        if licence is not None:
-            everywhere = seams_of_wholes(self.tokenizer, licence)(text, len(own))
-            return KnownRow(everywhere, divided_report(report), origin)
-        if long:
-            report = replace(report, why=BY_CALL)
-            seams = call.seams(text, own, facts_of(self.tokenizer), SEAM_CHARS) or seams
-        if not seams:
-            return KnownRow(NO_SEAMS, report, origin)
-        planned = seams_of_cuts(self.tokenizer, seams)
-        return KnownRow(planned, replace(report, chunks=len(seams) + 1), origin)
+        own = call.without_special(ids)
+        if len(text) < self._smallest_split:
+            from tokpar.spans import Origin  # importing tokpar does without it
+
+            return KnownRow(NO_SEAMS, report, Origin(text, self.tokenizer, own))
+        from tokpar.compiled_row import compiled_row  # as above
+
+        return compiled_row(text, own, self.tokenizer, call, report, seams)
 
     def prepare(self) -> None:
         """Wait for the tables of the compiled call, which are made in the background when a
@@ -298,13 +268,15 @@ class Encoder:
 
     @property
     def fallback_reason(self) -> str:
-        """Why the engine encodes a text in one call, see `tokpar.text_counts.REASONS`."""
+        """Why the engine encodes a text in one call, see `tokpar.encoder_report.REASONS`."""
         later = later_call_of(self.tokenizer)
         return fallback_reason(later) if later is self._later_call else STRATEGY
 
     @property
     def report(self) -> EncoderReport:
         """What `encode`, `encode_batch` and `encode_iter` did so far, see `EncoderReport`."""
+        from tokpar.encoder_report import EncoderReport  # few callers ask for it
+
         why = why_not_compiled(self.tokenizer)
         return EncoderReport(self._counts.by_way, self._counts.fallbacks, why)
 

@@ -16,15 +16,7 @@ COMPILED, CUT, UNTRUSTED, ENGINE = WAYS = ("compiled", "cut", "untrusted", "engi
 _OWN = "own"
 NO_CALL, TABLES, MISMATCH = "no_compiled_call", "tables_being_made", "mismatch"
 LEFT_OVER, ARGUMENTS, STRATEGY = "left_to_engine", "arguments", "strategy"
-REASONS = {
-    NO_CALL: "its tokenizer has no compiled call, and the text was not cut",
-    TABLES: "the tables of the compiled call were being made, and the text was not cut",
-    MISMATCH: "the engine had other ids than the compiled call, which stopped (MismatchError)",
-    LEFT_OVER: "the compiled call leaves this text to the engine",
-    ARGUMENTS: "only the own call of the library takes these arguments, or has their error",
-    STRATEGY: "the strategy, the executor or smallest_text does without the compiled call",
-}
-"""Why an engine encoded a text in one call."""
+"""Why an engine encoded a text in one call, see `tokpar.encoder_report.REASONS`."""
 
 
 class TextCounts:

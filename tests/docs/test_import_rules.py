@@ -18,7 +18,7 @@ PACKAGE = ROOT / "tokpar"
 
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"cached_property", "data", "errors", "arrays", "kernel_sources", "text_counts"}),
-    frozenset({"foreign_errors", "fork_locks"}),
+    frozenset({"foreign_errors", "fork_locks", "encoder_report"}),
     frozenset({"cache_files"}),
     frozenset({"limits", "types", "text_files", "kernel_modules", "disk_cache"}),
     frozenset({"interfaces", "seams", "concatenation", "regexes", "thread_pool"}),
@@ -29,7 +29,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"adapters", "executors", "overlap", "methods"}),
     frozenset({"joining"}),
     frozenset({"results"}),
-    frozenset({"short_texts"}),
+    frozenset({"short_texts", "compiled_row"}),
     frozenset({"pipeline", "streaming", "chunks", "sessions"}),
     frozenset({"trust"}),
     frozenset({"hooks", "builtins", "registry", "named_tokenizers"}),

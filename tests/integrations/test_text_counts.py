@@ -16,8 +16,9 @@ from tests.conftest import needs_kernel
 from tests.support.paths import DATA
 from tests.support.profiles import drawn
 from tests.support.seams import part
+from tokpar.encoder_report import REASONS
 from tokpar.errors import MismatchError
-from tokpar.text_counts import OF_DROP_INS, REASONS, WAYS, TextCounts
+from tokpar.text_counts import OF_DROP_INS, WAYS, TextCounts
 
 pytestmark = [needs_kernel, pytest.mark.compiled_at_once]
 WORDS = ("the", " quick", " brownfox", " 12345", "\n\n", "中文", " é")

@@ -16,6 +16,7 @@ from tokpar.interfaces import CachedRows
 from tokpar.types import Rows
 
 if TYPE_CHECKING:
+    from tokpar.cache.compiled_build import CallParts, LaterCall
     from tokpar.cache.segment_cache import SegmentCache
     from tokpar.decoding.text_table import LaterTable
 
@@ -27,6 +28,17 @@ def call_refused(engine_check: bool, cache_bytes: int) -> str | None:
     if not cache_bytes:
         return "cache_bytes=0 makes the engine encode"
     return None if kernel_modules.CALL is not None else f"no kernel: {kernel_modules.WHY_NONE}"
+
+
+def later_call(parts: CallParts) -> LaterCall:
+    """Returns the compiled call of a tokenizer, as soon as there is one."""
+    from tokpar.cache import compiled_build  # other tokenizers do without it
+
+    if not compiled_build.AT_FIRST_CALL:
+        return compiled_build.LaterCall(parts)
+    from tokpar.cache.deferred_call import DeferredCall  # only servers defer
+
+    return DeferredCall(parts)
 
 
 class CachedAdapter(ABC):

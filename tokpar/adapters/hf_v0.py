@@ -26,7 +26,7 @@ from tokpar.adapter_parts import (
     TrustParts,
     ids_for_own_call,
 )
-from tokpar.adapters.cached_rows import call_refused
+from tokpar.adapters.cached_rows import call_refused, later_call
 from tokpar.adapters.engine_batches import call_batch, pad_batch
 from tokpar.adapters.hf_copy import (
     bare_copy,
@@ -188,7 +188,6 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         if refused is not None:
             return refused
         from tokpar.adapters.hf_call import call_parts_of  # other models do without it
-        from tokpar.cache.compiled_build import later_call
 
         engine, special = self._chunks, self._postprocess.final_special_tokens
         look = partial(_is_same_model, engine, self._model_look)

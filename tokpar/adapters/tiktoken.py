@@ -18,7 +18,7 @@ import tiktoken
 from tiktoken.core import _special_token_regex, raise_disallowed_special_token
 
 from tokpar.adapter_parts import EngineTraits, Origin, TrustParts
-from tokpar.adapters.cached_rows import CachedAdapter, call_refused
+from tokpar.adapters.cached_rows import CachedAdapter, call_refused, later_call
 from tokpar.adapters.fingerprint import fingerprint_of
 from tokpar.adapters.settings import TEKKEN, check_names, is_always, is_panic, path_of
 from tokpar.adapters.tekken import read_tekken
@@ -32,7 +32,7 @@ from tokpar.adapters.tiktoken_encodings import (
     twin_of,
 )
 from tokpar.arrays import IdArray, IntArray, SpanArray
-from tokpar.cache.compiled_build import LaterCall, later_call
+from tokpar.cache.compiled_build import LaterCall
 from tokpar.cache.merges import Source
 from tokpar.cache.segment_cache import SegmentCache, segment_cache_for
 from tokpar.cached_property import cached_property

@@ -16,7 +16,7 @@ from tokpar.errors import MismatchError
 from tokpar.foreign_errors import raise_foreign
 from tokpar.interfaces import CachedRows
 from tokpar.thread_pool import share
-from tokpar.types import Facts, Rows, Seam
+from tokpar.types import Rows, Seam
 
 EncodeMany = Callable[[Sequence[str]], Sequence[IdArray]]
 """The engine's batch call, without special tokens."""
@@ -115,21 +115,6 @@ class CompiledCall:
         before, after = self._special
         offsets = offsets_of([len(row) for row in known])
         return frozen_ids(np.concatenate([before, *known, after])), [*place_seams(cuts, offsets)]
-
-    def seams(self, text: str, ids: IdArray, facts: Facts, least_chars: int) -> Sequence[Seam]:
-        """Returns seams of a text with these `ids`, without special tokens: each is the first
-        certified cut at `least_chars` or more after the one before. None if the call gives other
-        ids for the parts."""
-        from tokpar.cuts.finder import finder_for  # few callers ask for seams
-
-        finder = finder_for(facts)
-        cuts = [] if finder.refusal_for(text) else finder.find_each(text, least_chars)
-        if not cuts:
-            return ()
-        parts = [part.slice_of(text) for part in parts_between(cuts, len(text))]
-        rows, is_answered = self.rows(parts, 1)
-        is_same = all(is_answered) and np.array_equal(rows.ids, ids)
-        return [*place_seams(cuts, rows.offsets)] if is_same else ()
 
     def _encode_part(self, text: str, part: Part) -> IdArray | None:
         if len(text) > LONGEST_SHARED:

@@ -421,7 +421,7 @@ def accelerate_class(base: Any) -> type:
 
         @property
         def tokpar_fallbacks(self) -> dict[str, int]:
-            """Why the engine encoded texts, and how many; see `tokpar.text_counts.REASONS`."""
+            """Why the engine encoded texts, and how many; see `tokpar.encoder_report.REASONS`."""
             return self._tokpar_state().counts.fallbacks
 
         def _encode_plus(

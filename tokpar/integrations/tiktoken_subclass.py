@@ -72,7 +72,7 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
 
     @property
     def tokpar_fallbacks(self) -> dict[str, int]:
-        """Why tiktoken encoded texts, and how many; see `tokpar.text_counts.REASONS`."""
+        """Why tiktoken encoded texts, and how many; see `tokpar.encoder_report.REASONS`."""
         return self._tokpar.counts.fallbacks
 
     def encode(
