@@ -27,6 +27,7 @@ _is_child = False
 _import_locks: Mapping[str, object] = getattr(sys.modules["_frozen_importlib"], "_module_locks", {})
 """The names of the modules that are being imported."""
 _PACKAGES = sys.stdlib_module_names | {"numpy", "pluggy", "regex", "tiktoken", "tokenizers"}
+_PACKAGES |= {"huggingface_hub", "requests", "transformers"}
 
 
 def own_lock(owner: object) -> RLock:
