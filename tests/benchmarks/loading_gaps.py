@@ -19,6 +19,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.benchmarks import refuse_without_kernel
+
 RUNS = 3
 SECONDS = 0.5
 """How long the clock is watched after the tables were made, and in the run that loads nothing."""
@@ -105,4 +107,5 @@ def _measured(path: Path, kind: str) -> dict[str, float]:
 
 
 if __name__ == "__main__":
+    refuse_without_kernel()
     print(json.dumps(_measured(Path(sys.argv[1]), sys.argv[2])))
