@@ -35,5 +35,8 @@ class cached_property(Generic[Value]):  # noqa: N801  # as functools writes it
     ) -> cached_property[Value] | Value:
         if instance is None:
             return self
-        value: Value = instance.__dict__.setdefault(self.name, self.func(instance))
-        return value
+        value = self.func(instance)
+        if getattr(owner, self.name, self) is not self:  # super() of a subclass, whose is kept
+            return value
+        kept: Value = instance.__dict__.setdefault(self.name, value)
+        return kept

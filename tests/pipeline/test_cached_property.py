@@ -77,3 +77,19 @@ def test_threads_that_compute_at_the_same_time_get_one_value() -> None:
     assert len(found) == 2
     assert found[0] is found[1] is slow.value
     assert next(slow.numbers) == 2  # both computed
+
+
+class Doubled(Counted):
+    """A subclass whose property asks that of its base."""
+
+    @cached_property
+    def number(self) -> tuple[int, int]:
+        size, number = super().number
+        return 2 * size, number
+
+
+def test_a_property_that_asks_that_of_its_base_keeps_its_own_value() -> None:
+    one = Doubled(3)
+    first = one.number
+    assert first[0] == 6
+    assert one.number is first

@@ -434,3 +434,27 @@ def test_tokens_behind_a_gap_in_the_ids_keep_their_ids(gap: int) -> None:
 def test_a_token_whose_id_a_name_would_get_is_told() -> None:
     with pytest.raises(tokpar.OptionError, match="gives a new token the id of 'zz'"):
         tokpar.encode("zz <|end|>", tokenizer_with_a_gap(258), untrusted=[])
+
+
+@given(seed=st.integers(0, 1 << 32))
+def test_added_tokens_before_a_gap_keep_their_ids_where_a_copy_gives_names_others(
+    seed: int,
+) -> None:
+    """A file that is read again may have added tokens before the ids that its model has last."""
+    draw = random.Random(seed)
+    alphabet = {char: k for k, char in enumerate(pre_tokenizers.ByteLevel.alphabet())}
+    far = draw.choice([300, 1000, 1 << 17])
+    last = {"zz": far, "yy": far + draw.choice([1, 3])}
+    written = Tokenizer(models.BPE(alphabet | last, [("z", "z"), ("y", "y")]))
+    written.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    names = ["<|end|>", "<|go|>"]
+    written.add_special_tokens([*names, *draw.sample(["zz", "yy"], draw.randint(1, 2))])
+    own = Tokenizer.from_str(written.to_str())
+    text = "zz <|end|> yy <|go|> <|end|>"
+    for spans in ([], [(3, 10)], [(14, 20)], [(0, len(text))]):
+        try:
+            encoding = tokpar.Encoder(own).encode(text, untrusted=spans, control=names)
+        except tokpar.OptionError:  # no copy has its ids
+            continue
+        expected = NamedEngine(own, names).encode(text, spans)[0]
+        assert encoding.ids.tolist() == expected

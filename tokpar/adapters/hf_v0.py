@@ -154,6 +154,8 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
             self._wrapper = private_wrapper(wrapper, self._whole)
         self._chunks = self._whole if is_shared else bare_copy(self._whole, added)
         self._trims_offsets = is_shared
+        if self.why_live is not None:  # a copy may give the tokens other ids
+            added = EngineTokens.of(self._chunks)
         self._postprocess = PostProcess(unknown=self.why_live)
         if self.why_live is None:
             self._postprocess = postprocess_of(self._whole, settings.add_special_tokens)
