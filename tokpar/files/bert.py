@@ -4,8 +4,8 @@ A ``vocab.txt`` lists only the tokens. All other settings are the same for every
 except one switch: cased or uncased."""
 
 import os
-import re
 from collections.abc import Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,6 @@ SPECIAL = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}
 REQUIRED = ("[UNK]", "[CLS]", "[SEP]")
 
 _EXPECTED = "expected one token of a BERT vocabulary per line"
-_OTHER_FORMAT = re.compile(r'\s*\{\s*"|\S+ \d+\r?\n')  # how JSON and ``.tiktoken`` files begin
 
 
 def bert_config(path: str | os.PathLike[str], lowercase: bool = True) -> dict[str, Any]:
@@ -28,7 +27,8 @@ def bert_config(path: str | os.PathLike[str], lowercase: bool = True) -> dict[st
     file lacks one of the tokens `REQUIRED`."""
     ids = read_vocab_txt(path)
     _require_tokens(ids, path)
-    special = [AddedToken(token, id_) for token, id_ in ids.items() if token in SPECIAL]
+    found = [AddedToken(token, ids[token]) for token in SPECIAL & ids.keys()]
+    special = sorted(found, key=attrgetter("id"))
     return {
         "version": "1.0",
         "truncation": None,
@@ -78,39 +78,29 @@ def _require_tokens(ids: Mapping[str, int], path: str | os.PathLike[str]) -> Non
     if not missing:
         return
     for line, number in ids.items():
-        if len(line.split()) > 1:
+        if len(line.split()) > 1 or (number == 0 and line.startswith("{")):
             raise FileFormatError(f"{path}, line {number + 1}: {_EXPECTED}, got {line[:60]!r}")
     raise FileFormatError(
-        f"{path}: {_EXPECTED}, {', '.join(REQUIRED)} among them; none of the {len(ids)} lines is "
+        f"{path}: {_EXPECTED}, {', '.join(REQUIRED)} among them; none of the {len(ids)} tokens is "
         f"{' or '.join(missing)}"
     )
 
 
 def read_vocab_txt(path: str | os.PathLike[str]) -> dict[str, int]:
-    """Returns token -> id of BERT's ``vocab.txt``: one token per line; the id is the number of the
-    line, counted from 0.
+    """Returns token -> id of BERT's ``vocab.txt``, as `WordPiece.read_file` of tokenizers does: one
+    token per line, without the white space at its end; the id is the number of the line, counted
+    from 0. An empty line is the token "", which no text has. Of equal lines the last one counts.
 
-    Raises FileFormatError for a file that is not UTF-8, is empty, or looks like another format, for
-    an empty line, and for a repeated token. The error counts lines from 1."""
+    Raises FileFormatError for a file that is not UTF-8 or is empty. The error counts lines from
+    1."""
     data = Path(path).read_bytes()
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         number = data.count(b"\n", 0, error.start) + 1
         raise FileFormatError(f"{path}, line {number}: expected UTF-8 text ({error})") from error
-    lines = text.removesuffix("\n").split("\n") if text else []
-    if _OTHER_FORMAT.match(text):
-        raise FileFormatError(f"{path}, line 1: {_EXPECTED}, got {lines[0][:60]!r}")
-    ids: dict[str, int] = {}
-    for number, line in enumerate(lines):
-        token = line.rstrip(SPACES)  # plain `str.rstrip` would also strip U+001C to U+001F
-        where = f"{path}, line {number + 1}"
-        if not token:
-            raise FileFormatError(f"{where}: {_EXPECTED}, the line is empty")
-        if token in ids:
-            first = ids[token] + 1
-            raise FileFormatError(f"{where}: {_EXPECTED}, {token!r} is already on line {first}")
-        ids[token] = number
-    if not ids:
+    if not text:
         raise FileFormatError(f"{path}: {_EXPECTED}, the file is empty")
-    return ids
+    lines = text.removesuffix("\n").split("\n")
+    # plain `str.rstrip` would also strip U+001C to U+001F
+    return {line.rstrip(SPACES): number for number, line in enumerate(lines)}

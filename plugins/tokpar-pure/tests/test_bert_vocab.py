@@ -10,7 +10,15 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+from tokenizers import (
+    BertWordPieceTokenizer,
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+)
 
 import tokpar
 from tests.support.paths import VOCAB
@@ -130,28 +138,84 @@ def test_transformers_makes_the_same_tokenizer(files: dict[bool, Path], lowercas
         assert ours.encode_whole(text).tolist() == theirs.encode(text)
 
 
-def test_line_ends_and_blanks_are_read_as_hf_reads_them(tmp_path: Path) -> None:
-    path = tmp_path / "vocab.txt"
-    path.write_text("[PAD]\n[UNK]\r\na \n##é\nx\u2028y\nx\x1c\n", encoding="utf-8", newline="")
+PIECES = (
+    *(
+        "a",
+        "b",
+        "ab",
+        "##a",
+        "##b",
+        "##ab",
+        "ba",
+        "中",
+        "É",
+        "é",
+        "##é",
+        "##",
+        "x\u2028y",
+        "a ",
+        "a",
+    ),
+    *(
+        "",
+        "",
+        " ",
+        "  ",
+        "\t",
+        "\u2028",
+        "\u2029",
+        "\x85",
+        "\x1c",
+        "\ufeff",
+        "[UNK]",
+        "[SEP]",
+        "a b",
+    ),
+)
+odd_files = st.tuples(
+    st.lists(st.sampled_from(PIECES), max_size=14).flatmap(
+        lambda lines: st.permutations([*SPECIAL, *lines])
+    ),
+    st.sampled_from(["\n", "\r\n"]),
+    st.sampled_from(["", "\n", "\n\n"]),
+).map(lambda drawn: drawn[1].join(drawn[0]) + drawn[2])
+odd_texts = st.text(" aabbéÉ中x\n\t\u2028\x85\x1c#[MASK]", max_size=60)
+
+
+@pytest.mark.ids
+@given(written=odd_files, lowercase=st.booleans(), text=odd_texts)
+@example("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nab\n\u2028\n(\n##b\n", True, "ab\u2028(abb")
+@example("[UNK]\n[CLS]\n[SEP]\na\n\nb\n \na\n##b\n\n", False, "a b ab a")
+@example("# 3\n[UNK]\n[CLS]\n[SEP]\n", False, "# 3")
+def test_what_the_own_library_reads_is_read_alike(
+    tmp_path_factory: pytest.TempPathFactory, written: str, lowercase: bool, text: str
+) -> None:
+    path = tmp_path_factory.mktemp("odd") / "vocab.txt"
+    path.write_bytes(written.encode("utf-8"))
+    theirs = BertWordPieceTokenizer.from_file(str(path), lowercase=lowercase)
     assert read_vocab_txt(path) == models.WordPiece.read_file(str(path))
-    path.write_text("[UNK]\n[PAD]", encoding="utf-8", newline="")
-    assert read_vocab_txt(path) == {"[UNK]": 0, "[PAD]": 1}
+    expected, expected_often = theirs.encode(text).ids, theirs.encode(f"{text} " * 50).ids
+    for engine in ENGINES:
+        ours = tokpar.load(path, engine=engine, lowercase=lowercase)
+        assert ours.encode_whole(text).tolist() == expected
+        assert ours.decode(expected) == theirs.decode(expected, skip_special_tokens=False)
+        divided = tokpar.Encoder(ours, strategy="cut", workers=2, chunk_chars=9)
+        encoding = divided.encode(f"{text} " * 50)
+        assert encoding.ids.tolist() == expected_often
+        assert tokpar.check(encoding, f"{text} " * 50, ours).findings == ()
 
 
 # What is refused
 
 TOKENS = b"[UNK]\n[CLS]\n[SEP]\n"
 BAD = {
-    "a token listed twice": (TOKENS + b"a\nb\na\n", ", line 6: {}, 'a' is already on line 4"),
-    "an empty line": (TOKENS + b"a\n\nb\n", ", line 5: {}, the line is empty"),
-    "a line of blanks": (TOKENS + b" \t\na\n", ", line 4: {}, the line is empty"),
     "not UTF-8": (TOKENS + b"a\n\xff\n", ", line 5: expected UTF-8 text"),
     "an empty file": (b"", ": {}, the file is empty"),
     "JSON": (b'{\n  "version": "1.0"', ", line 1: {}, got '{{'"),
     "ranks": (b"IQ== 0\nIg== 1\n", ", line 1: {}, got 'IQ== 0'"),
     "prose": (b"Chapter\nTo be, or not to be\n", ", line 2: {}, got 'To be, or not to be'"),
-    "no [UNK]": (b"[CLS]\n[SEP]\na\n", "none of the 3 lines is [UNK]"),
-    "no [CLS] and [SEP]": (b"[UNK]\na\n", "none of the 2 lines is [CLS] or [SEP]"),
+    "no [UNK]": (b"[CLS]\n[SEP]\na\n", "none of the 3 tokens is [UNK]"),
+    "no [CLS] and [SEP]": (b"[UNK]\na\n", "none of the 2 tokens is [CLS] or [SEP]"),
 }
 
 
