@@ -4,6 +4,7 @@ not disturb each other, as those of the original do."""
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +12,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import tokpar
@@ -58,6 +59,13 @@ def reference(name: str) -> Any:
     return fresh(name)
 
 
+def call(tokenizer: Any, given: tuple[Any, Any]) -> object:
+    inputs, named = given
+    if named == "tokenize":
+        return outcome(lambda: tokenizer.tokenize(str(inputs[0])))
+    return outcome(lambda: tokenizer(*inputs, **named))
+
+
 @at_most(60)
 @given(
     name=st.sampled_from(SOURCES),
@@ -69,13 +77,6 @@ def test_a_call_of_another_thread_between_settings_and_ids_changes_nothing(
 ) -> None:
     """The other thread's call runs from begin to end after this one has set up the engine."""
     mine = view(name)
-
-    def call(tokenizer: Any, given: tuple[Any, Any]) -> object:
-        inputs, named = given
-        if named == "tokenize":
-            return outcome(lambda: tokenizer.tokenize(str(inputs[0])))
-        return outcome(lambda: tokenizer(*inputs, **named))
-
     expected = [call(reference(name), one), call(reference(name), other)]
     base = type(mine._tokpar_original())
     set_up, found = base.set_truncation_and_padding, list[object]()
@@ -94,6 +95,69 @@ def test_a_call_of_another_thread_between_settings_and_ids_changes_nothing(
         found.insert(0, call(mine, one))
     if started.is_set():
         assert found == expected
+
+
+def uncopied() -> Any:
+    """A tokenizer that no copy reproduces."""
+    from tokenizers import AddedToken
+
+    own = fresh("left")
+    for flags in ({"special": True}, {"lstrip": True}):
+        own.backend_tokenizer.add_tokens([AddedToken("<x>", **flags)])
+    return own
+
+
+@at_most(20)
+@given(
+    one=st.tuples(INPUTS, CALLS),
+    other=st.tuples(INPUTS, CALLS | st.just("tokenize")),
+)
+@example(one=((TEXT,), {"max_length": 5}), other=((TEXT,), {"truncation": True, "max_length": 4}))
+def test_calls_on_an_engine_that_no_copy_reproduces_wait_for_each_other(
+    one: tuple[Any, dict[str, Any]], other: tuple[Any, Any]
+) -> None:
+    """The other thread has 20 ms for its call, after this one has set up the engine."""
+    mine = tokpar.as_hf(uncopied())
+    assert mine._tokpar_state().with_private_engine() is None
+    expected = [call(uncopied(), one), call(uncopied(), other)]
+    base = type(mine._tokpar_original())
+    set_up, found = base.set_truncation_and_padding, list[object]()
+    thread = threading.Thread(target=lambda: found.append(call(mine, other)))
+
+    def set_up_and_let_the_other_call(self: Any, *given: Any, **named: Any) -> None:
+        set_up(self, *given, **named)
+        if thread.ident is None:
+            thread.start()
+            thread.join(0.02)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(base, "set_truncation_and_padding", set_up_and_let_the_other_call)
+        mine_found = call(mine, one)
+    if thread.ident is not None:
+        thread.join(20)
+        assert [mine_found, *found] == expected
+
+
+def test_a_signal_handler_does_not_wait_for_the_call_that_it_interrupts() -> None:
+    mine = tokpar.as_hf(uncopied())
+    base, found = type(mine._tokpar_original()), []
+    set_up = base.set_truncation_and_padding
+    other = uncopied()(TEXT, truncation=True, max_length=4)["input_ids"]
+
+    def set_up_and_interrupt(self: Any, *given: Any, **named: Any) -> None:
+        set_up(self, *given, **named)
+        if not found:
+            found.append([])
+            found.append(mine(TEXT, truncation=True, max_length=4)["input_ids"])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(base, "set_truncation_and_padding", set_up_and_interrupt)
+        thread = threading.Thread(target=mine, args=(TEXT,), daemon=True)
+        thread.start()
+        thread.join(20)
+    assert not thread.is_alive()
+    assert found[1] == other
+    assert mine(TEXT)["input_ids"] == uncopied()(TEXT)["input_ids"]
 
 
 @pytest.mark.parametrize("through_tokpar", [False, True])
@@ -137,17 +201,45 @@ def test_calls_are_counted_of_an_engine_without_weak_references() -> None:
     hf_running_calls.end_call(engine)
 
 
+def test_a_call_that_waits_for_an_engine_goes_before_later_calls() -> None:
+    from tokpar.integrations import hf_running_calls
+
+    engine, begun = object(), threading.Event()
+
+    def wait_and_call() -> None:
+        hf_running_calls.begin_call_alone(engine)
+        begun.set()
+        hf_running_calls.end_call(engine)
+
+    assert hf_running_calls.begin_call(engine, "settings")
+    thread = threading.Thread(target=wait_and_call, daemon=True)
+    thread.start()
+    while id(engine) not in hf_running_calls._waiting:
+        assert not begun.wait(0.001)
+    assert not hf_running_calls.begin_call(engine, "settings")
+    hf_running_calls.end_call(engine)
+    assert begun.wait(20)
+    thread.join(20)
+    assert hf_running_calls.begin_call(engine, "settings")
+    hf_running_calls.end_call(engine)
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-def test_a_child_forked_during_a_call_calls_the_shared_engine() -> None:
+def test_a_child_forked_during_a_call_takes_another_engine_and_waits_for_no_lost_call() -> None:
     from tokpar.integrations import hf_running_calls
 
     mine = tokpar.as_hf(fresh("left"), smallest_text=1 << 20)
     engine = mine.backend_tokenizer
-    assert hf_running_calls.begin_call(engine, "other settings")
+    lost = threading.Thread(target=hf_running_calls.begin_call, args=(engine, "other settings"))
+    lost.start()
+    lost.join()
     with hf_running_calls._lock:  # as another thread may hold it
         child = os.fork()
         if not child:
             free = hf_running_calls.begin_call(engine, "settings")
-            os._exit(0 if free else 1)
-    hf_running_calls.end_call(engine)
+            signal.alarm(10)  # the default action ends the child
+            hf_running_calls.begin_call_alone(engine)
+            hf_running_calls.end_call(engine)
+            os._exit(1 if free else 0)
+    hf_running_calls._running.clear()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

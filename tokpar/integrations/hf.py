@@ -40,7 +40,7 @@ from tokpar.integrations.hf_release import (
     copied_settings,
     pad_token_of,
 )
-from tokpar.integrations.hf_running_calls import begin_call, end_call
+from tokpar.integrations.hf_running_calls import begin_call, begin_call_alone, end_call
 from tokpar.integrations.hf_untrusted import apply_template, encode_untrusted, require_one_text
 from tokpar.text_counts import ARGUMENTS, COMPILED, LEFT_OVER, OF_DROP_INS, TextCounts
 
@@ -296,20 +296,24 @@ class Acceleration:
 
     def with_private_engine(self) -> Any:
         """The original tokenizer with a copy of its engine, whose settings no other thread changes;
-        the original itself where no copy has the same ids."""
+        None where no copy has the same ids."""
         adapter = self.encoder().tokenizer
         if not isinstance(adapter, HuggingFaceTokenizer) or adapter.why_live is not None:
-            return self.original
+            return None
         return private_wrapper(self.original, private_copy(adapter.engine)[0])
 
     def own_call(self, call: Callable[[Any], Any], settings: object) -> Any:
         """`call` of the original tokenizer. While other calls run with other settings on its
-        engine, `call` gets an engine of its own."""
+        engine, `call` gets an engine of its own, or waits where no other engine has the same
+        ids."""
         engine = self.original._tokenizer
         if not has_own_engine(self.original):
             return call(self.original)
         if not begin_call(engine, settings):
-            return call(self.with_private_engine())
+            private = self.with_private_engine()
+            if private is not None:
+                return call(private)
+            begin_call_alone(engine)
         try:
             return call(self.original)
         finally:
