@@ -5,10 +5,9 @@ A ``.tiktoken`` file lists only tokens and ranks; a rank is both the id and the 
 and the special tokens of a tiktoken encoding are in code (`tokpar.files.openai`)."""
 
 import base64
-import binascii
 import json
 import os
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,42 +24,48 @@ _NEVER = frozenset({0xC0, 0xC1, *range(0xF5, 0x100)})  # bytes that UTF-8 does n
 
 
 def read_ranks(path: Source) -> Ranks:
-    """Returns token -> rank of a ``.tiktoken`` file, in the order of the file.
+    """Returns token -> rank of a ``.tiktoken`` file, as `tiktoken.load.load_tiktoken_bpe` does: a
+    token is what Python's lenient base64 decodes, so ``=`` is the token of no bytes; of equal
+    tokens the last one counts.
 
-    Raises FileFormatError, with the number of the line, for a line that is not a base64 token, a
-    space and a rank, and for a repeated token or rank. Also raises it if a single byte of UTF-8 has
-    no rank."""
+    Raises FileFormatError, with the number of the line, for a line that is not a token and a rank,
+    and for a repeated rank. Also raises it if a single byte of UTF-8 has no rank."""
     ranks: Ranks = {}
-    line_of: dict[int, int] = {}
+    line_of: dict[bytes, int] = {}
     for number, line in enumerate(Path(path).read_bytes().splitlines(), 1):
-        if not line:
-            continue
-        where = f"{path}, line {number}"
-        token, rank = _parse_rank_line(line, where)
-        if rank in line_of:
-            raise FileFormatError(f"{where}: rank {rank} is already that of line {line_of[rank]}")
-        if token in ranks:
-            first = line_of[ranks[token]]
-            raise FileFormatError(f"{where}: token {token!r} is already that of line {first}")
-        ranks[token] = rank
-        line_of[rank] = number
+        if line:
+            token, rank = _parse_rank_line(line, f"{path}, line {number}")
+            ranks[token] = rank
+            line_of[token] = number
+    _require_one_token_each(ranks, line_of, path)
     require_bytes(SINGLE_BYTES, ranks, str(path))
     return ranks
 
 
 def _parse_rank_line(line: bytes, where: str) -> tuple[bytes, int]:
-    fields = line.split(b" ")
     expected = f"{where}: expected a base64 token, one space and a rank, got {line[:60]!r}"
-    if len(fields) != 2 or not fields[0] or not fields[1].isdigit() or len(fields[1]) > 10:
+    fields = line.split()
+    if len(fields) != 2:
         raise FileFormatError(expected)
     try:
-        token = base64.b64decode(fields[0], validate=True)
-    except binascii.Error as error:
+        token, rank = base64.b64decode(fields[0]), int(fields[1])
+    except ValueError as error:  # binascii.Error is one
         raise FileFormatError(f"{expected} ({error})") from error
-    rank = int(fields[1])
-    if rank > MAX_ID:
+    if not 0 <= rank <= MAX_ID:
         raise FileFormatError(f"{where}: rank {rank} does not fit into 32 bits")
     return token, rank
+
+
+def _require_one_token_each(ranks: Ranks, line_of: Mapping[bytes, int], path: Source) -> None:
+    """Raises FileFormatError if two tokens have one rank, with which tiktoken makes no encoding."""
+    token_of: dict[int, bytes] = {}
+    for token, rank in ranks.items():
+        first = token_of.setdefault(rank, token)
+        if first != token:
+            earlier, later = sorted((line_of[first], line_of[token]))
+            raise FileFormatError(
+                f"{path}, line {later}: rank {rank} is already that of line {earlier}"
+            )
 
 
 def require_bytes(spellings: Sequence[Spelling], tokens: Container[Spelling], where: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
@@ -12,6 +13,7 @@ import pytest
 import tiktoken
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tiktoken.load import load_tiktoken_bpe
 from tokenizers import Regex, Tokenizer, pre_tokenizers
 from tokpar_pure.adapter import PureTokenizer
 from tokpar_pure.added_tokens import AddedTokens
@@ -19,6 +21,8 @@ from tokpar_pure.formats import read_tokenizer_json
 from tokpar_pure.patterns import Engine, compile_pattern, flatten_sets
 from tokpar_pure.pretokenize import PreTokenizer
 
+import tokpar
+from tests.support.profiles import divided
 from tokpar.errors import FileFormatError
 from tokpar.files.formats import read_ranks
 from tokpar.files.vocabulary import byte_alphabet
@@ -123,15 +127,14 @@ def rank_file(tmp_path: Path) -> Callable[[list[bytes]], Path]:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (b"%%% 300", "line 257: expected a base64 token"),
+        (b"YWI= a", "line 257: expected a base64 token"),
         (b"YWI 300", "line 257: expected a base64 token"),
         (b"YWI=", "line 257: expected a base64 token"),
         (b"YWI= 300 1", "line 257: expected a base64 token"),
-        (b"YWI= -1", "line 257: expected a base64 token"),
-        (b"\xff\xfe\x00 3", "line 257: expected a base64 token"),
+        (b"YWI= -1", "line 257: rank -1 does not fit"),
+        (b"\xff\xfe\x00 3", "line 257: rank 3 is already that of line 4"),
         (b"YWI= 4294967296", "does not fit"),
         (b"YWI= 7", "line 257: rank 7 is already that of line 8"),
-        (b"YQ== 300", "line 257: token b'a' is already that of line 98"),
     ],
 )
 def test_a_corrupt_line_is_named(
@@ -141,6 +144,51 @@ def test_a_corrupt_line_is_named(
     with pytest.raises(FileFormatError, match=message) as caught:
         read_ranks(path)
     assert str(path) in str(caught.value)
+
+
+BASE64 = ("=", "==", "====", "YWI=", "YWI", "YQ==", "Y!WI=", "%%%", "YmE=", "4pyT", "IGE=")
+odd_lines = st.lists(
+    st.tuples(
+        st.sampled_from(BASE64),
+        st.sampled_from((" ", "  ", "\t", "\x0b")),
+        st.integers(256, 400).map(str) | st.sampled_from(("+300", "3_01", "007", "x", "-1", "")),
+    ).map("".join)
+    | st.sampled_from(("", " ", "=")),
+    max_size=6,
+)
+PATTERN = r"\s+|\S+"
+
+
+@pytest.mark.ids
+@divided(6)
+@given(lines=odd_lines, end=st.sampled_from(("\n", "\r\n")), text=st.text("ab ✓=\n", max_size=40))
+@example(["YWI= 256", "= 257"], "\n", "ab = ab")
+@example(["== 256", "YWI= 256"], "\n", "ab")
+@example(["YQ== 300", "YWI= 97"], "\n", "ab a")
+@example(["Y!WI= 256"], "\r\n", "ab a")
+def test_a_rank_file_is_read_as_the_loader_of_tiktoken_reads_it(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[str], end: str, text: str
+) -> None:
+    path = tmp_path_factory.mktemp("ranks") / "some.tiktoken"
+    path.write_bytes(end.join([*map(bytes.decode, lines_of(BYTES)), *lines, ""]).encode())
+    try:
+        expected = load_tiktoken_bpe(str(path))
+        if len(set(expected.values())) < len(expected) or min(expected.values()) < 0:
+            raise ValueError("tiktoken makes no encoding of it")
+    except ValueError:
+        with pytest.raises(FileFormatError, match=re.escape(f"{path}, line ")):
+            read_ranks(path)
+        return
+    assert read_ranks(path) == expected
+    own = tiktoken.Encoding("a", pat_str=PATTERN, mergeable_ranks=expected, special_tokens={})
+    ids = own.encode(text, disallowed_special=())
+    for engine in (None, "pure"):
+        ours = tokpar.load(path, engine=engine, pat_str=PATTERN, special_tokens={})
+        assert ours.encode_whole(text).tolist() == ids
+        assert ours.decode(ids) == text
+        encoding = tokpar.Encoder(ours, strategy="cut", workers=2, chunk_chars=5).encode(text)
+        assert encoding.ids.tolist() == ids
+        assert tokpar.check(encoding, text, ours).findings == ()
 
 
 def test_bytes_that_utf8_does_not_have_may_be_missing(
