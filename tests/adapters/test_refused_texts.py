@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 import tokpar
+from tests.conftest import needs_below_one
 from tests.support.paths import VOCAB
 from tokpar import arrays, kernel_modules
 from tokpar.chunks import encoded_text
@@ -146,3 +147,40 @@ def test_a_surrogate_is_seen_in_texts_of_any_length(length: int, filling: str, c
         text = filling * place + chr(code) + filling * (length - place - 1)
         assert arrays.has_surrogate(text) == arrays.has_surrogate(text) == lone
     assert not arrays.has_surrogate(filling * length)
+
+
+@cache
+def hugging_face_file(name: str) -> tuple[Tokenizer, tokpar.Encoder]:
+    path = str(VOCAB / f"{name}.json")
+    return Tokenizer.from_file(path), tokpar.Encoder(path)
+
+
+@needs_below_one
+@pytest.mark.parametrize("name", ["deepseek_part", "bert_part"])
+@given(
+    before=st.text("a é\n", max_size=9) | st.just("a b " * 9000),
+    char=st.characters(categories=["Cs"]),
+    behind=st.text(" b\ud800\udfff", max_size=9).filter(lambda text: text[:1] < "\udc00"),
+)
+def test_a_lone_surrogate_is_named_after_the_own_words(
+    name: str, before: str, char: str, behind: str
+) -> None:
+    own, encoder = hugging_face_file(name)
+    text = before + char + behind
+    with pytest.raises(TypeError) as said:
+        own.encode(text)
+    doors: dict[str, Callable[[], object]] = {
+        "encode": lambda: encoder.encode(text),
+        "encode_batch": lambda: encoder.encode_batch(["a", text]),
+        "encode_iter": lambda: list(encoder.encode_iter([text, "b"])),
+        "count": lambda: encoder.count(text),
+    }
+    for door in doors.values():
+        with pytest.raises(TypeError) as refused:
+            door()
+        told = str(refused.value)
+        place = f"a lone surrogate, U+{ord(char):04X}, at code point {len(before):,}: "
+        assert f"{said.value}. The text has {place}replace it: text.encode(" in told
+        assert told.count("lone surrogate") == 1
+    whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    assert encoder.encode(whole).ids.tolist() == own.encode(whole).ids

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tokpar.adapter_parts import Loader
+from tokpar.arrays import has_surrogate
 from tokpar.errors import EngineError, FileFormatError, OptionError
 from tokpar.foreign_errors import raise_foreign
 from tokpar.limits import CACHE_BYTES, require_cache_bytes
@@ -159,12 +160,30 @@ def call_engine(
     texts: Sequence[str], call: Callable[..., _T], *arguments: Any, **settings: Any
 ) -> _T:
     """Returns `call(*arguments, **settings)`. Raises EngineError if the engine panics on these
-    texts."""
+    texts. A TypeError of the engine gets a second sentence that names a lone surrogate."""
     try:
         return call(*arguments, **settings)
     except BaseException as error:  # a panic is no Exception
         raise_panic(error, texts)
+        if isinstance(error, TypeError):
+            _name_surrogate(error, texts)
         raise
+
+
+def _name_surrogate(error: TypeError, texts: Sequence[str]) -> None:
+    """Add to `error` where the first of these texts with a lone surrogate has it: tokenizers says
+    of such a text only that it must be str."""
+    text = next((text for text in texts if isinstance(text, str) and has_surrogate(text)), None)
+    if text is None or _SURROGATE_ADVICE in str(error):
+        return
+    place = next(place for place, char in enumerate(text) if "\ud800" <= char <= "\udfff")
+    error.args = (
+        f"{error}. The text has a lone surrogate, U+{ord(text[place]):04X}, at code point "
+        f"{place:,}: {_SURROGATE_ADVICE}",
+    )
+
+
+_SURROGATE_ADVICE = 'replace it: text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")'
 
 
 @contextmanager
