@@ -9,12 +9,12 @@ after each line. One assignment commits a change of several values."""
 
 from __future__ import annotations
 
+import logging  # noqa: F401  # its hook holds a lock that imports need: it runs after ours
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from importlib import import_module
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
@@ -24,10 +24,14 @@ if TYPE_CHECKING:
 _owners: WeakSet[object] = WeakSet()
 _actions: list[Callable[[], None]] = []
 _is_child = False
-_import_locks: Mapping[str, object] = getattr(sys.modules["_frozen_importlib"], "_module_locks", {})
-"""The names of the modules that are being imported."""
+_import_locks: Mapping[str, Callable[[], object]]
+_import_locks = getattr(sys.modules["_frozen_importlib"], "_module_locks", {})
+"""A weak reference to the lock of each module that is being imported, by the module's name."""
 _PACKAGES = sys.stdlib_module_names | {"numpy", "pluggy", "regex", "tiktoken", "tokenizers"}
 _PACKAGES |= {"huggingface_hub", "requests", "transformers"}
+
+longest_wait = 20.0
+"""Seconds that a fork waits for the imports of other threads."""
 
 
 def own_lock(owner: object) -> RLock:
@@ -49,13 +53,19 @@ def is_child() -> bool:
 
 def _await_imports() -> None:
     """Wait until no other thread is importing a module that this package imports: a child would
-    wait for the end of that import for ever. Functions import what they need at their first run."""
-    seen = set[str]()
-    while names := {*filter(_is_imported_here, [*_import_locks])} - seen:
-        seen |= names
-        for name in names:
-            with suppress(ImportError):  # that of the other thread, which raises it there
-                import_module(name)  # waits for the other thread
+    wait for the end of that import for ever. Functions import what they need at their first run.
+
+    A hook that ran before this one may hold a lock that the import needs, so the wait has an
+    end."""
+    limit = time.monotonic() + longest_wait
+    while _is_importing_elsewhere() and time.monotonic() < limit:
+        time.sleep(0.0005)
+
+
+def _is_importing_elsewhere() -> bool:
+    locks = [each() for name, each in [*_import_locks.items()] if _is_imported_here(name)]
+    owners = {getattr(lock, "owner", None) for lock in locks}
+    return not owners <= {None, threading.get_ident()}
 
 
 def _is_imported_here(name: str) -> bool:

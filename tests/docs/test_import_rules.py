@@ -264,7 +264,8 @@ def test_importing_tokpar_imports_little_beside_numpy() -> None:
     assert "tokpar.encoder" in own
     assert len(own) <= 22
     assert {name.partition(".")[0] for name in installed} <= {"pluggy", "numpy"}
-    assert len(loaded) - len(own) <= 41  # pluggy alone brings 13, and "inspect" with its own
+    # pluggy alone brings 13, and "inspect" with its own; "logging" 4, which fork_locks needs first
+    assert len(loaded) - len(own) <= 43
 
 
 STORE_TABLES = """

@@ -1,0 +1,68 @@
+"""A fork waits for the imports of other threads, and never for ever."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+from tests.support.forked_children import output_of
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+MODULE = """
+import sys, time
+sys.modules["__main__"].begun.set()
+time.sleep(0.3)
+sys.modules["__main__"].in_import()
+FULL = True
+"""
+PROGRAM = """
+import os, sys, threading, time
+import tokpar
+from tokpar import fork_locks
+import logging
+
+begun, lock = threading.Event(), threading.Lock()
+{setting}
+
+def in_child():
+    import tokpar_slow_module
+    assert tokpar_slow_module.FULL
+
+thread = threading.Thread(target=in_child)
+thread.start()
+begun.wait()
+began = time.monotonic()
+child = os.fork()
+if not child:
+    {child}
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+thread.join()
+print(time.monotonic() - began)
+"""
+
+
+def seconds_of(setting: str, child: str, tmp_path: object) -> float:
+    with open(f"{tmp_path}/tokpar_slow_module.py", "w", encoding="utf-8") as file:
+        file.write(MODULE)
+    path = f"{tmp_path}/program.py"
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(PROGRAM.format(setting=setting, child=child))
+    return float(output_of([sys.executable, path], 30, PYTHONPATH="."))
+
+
+def test_a_child_finds_a_module_whole_that_another_thread_was_importing(tmp_path: object) -> None:
+    setting = "def in_import(): logging.getLogger('as many modules do')"
+    assert 0.2 < seconds_of(setting, "in_child()", tmp_path) < 15
+
+
+def test_a_fork_ends_whose_hook_holds_a_lock_that_an_import_waits_for(tmp_path: object) -> None:
+    setting = """
+os.register_at_fork(before=lock.acquire, after_in_parent=lock.release)
+fork_locks.longest_wait = 1.0
+def in_import():
+    with lock: pass
+"""
+    assert 0.8 < seconds_of(setting, "pass", tmp_path) < 15
