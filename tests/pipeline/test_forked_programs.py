@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from textwrap import dedent
+from urllib.request import urlopen
 
 import pytest
 
+from tests.support.fork_doors import README, of_file
 from tests.support.forked_children import output_of
+from tests.support.paths import ROOT
 from tests.support.profiles import is_quick
 
 ROUNDS = 1 if is_quick() else 20
@@ -71,13 +82,50 @@ if __name__ == "__main__":
     ended.set()
     print("right")
 """
+MAPPED = """
+import datasets
+
+def ids_of(rows):
+    found = encoder.encode_batch(rows["text"])
+    return {"ids": [row.ids.tolist() for row in found]}
+
+if __name__ == "__main__":
+    ended = threading.Event()
+    def spin():
+        while not ended.is_set():
+            encoder.encode_batch(BATCH)
+    threading.Thread(target=spin, daemon=True).start()
+    rows = datasets.Dataset.from_dict({"text": TEXTS})
+    for k in range(int(sys.argv[2])):
+        found = rows.map(ids_of, batched=True, batch_size=2, num_proc=2, new_fingerprint=str(k))
+        assert found["ids"][:] == EXPECTED
+    ended.set()
+    print("right")
+"""
+SERVED = """
+import json
+
+def spin():
+    while os.getpid() == MASTER:
+        encoder.encode_batch(BATCH)
+
+MASTER = os.getpid()
+threading.Thread(target=spin, daemon=True).start()
+
+def app(environ, start_response):
+    rows = encoder.encode_batch(TEXTS)
+    start_response("200 OK", [("Content-Type", "application/json")])
+    body = {"ids": [row.ids.tolist() for row in rows], "worker": os.getpid() != MASTER}
+    return [json.dumps(body).encode()]
+"""
 
 
-def said_by(program: str, start: str, tmp_path: object) -> str:
+def said_by(program: str, start: str, tmp_path: object, **variables: str) -> str:
     path = f"{tmp_path}/program.py"
     with open(path, "w", encoding="utf-8") as file:
         file.write(dedent(BEGIN + program))
-    return output_of([sys.executable, path, start, str(ROUNDS)], 60 + 60 * ROUNDS, PYTHONPATH=".")
+    command, variables = [sys.executable, path, start, str(ROUNDS)], variables | {"PYTHONPATH": "."}
+    return output_of(command, 60 + 60 * ROUNDS, **variables)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no fork on this system")
@@ -93,3 +141,51 @@ def test_a_pool_of_spawned_processes_returns_encodings_through_its_queue(tmp_pat
 def test_workers_of_a_data_loader_encode_in_both_epochs(start: str, tmp_path: object) -> None:
     pytest.importorskip("torch", reason="torch is large, and not installed")
     assert said_by(LOADER, start, tmp_path) == "right\n"
+
+
+def test_datasets_maps_rows_in_two_processes_beside_a_busy_thread(tmp_path: object) -> None:
+    pytest.importorskip("datasets", reason="datasets is not installed")
+    said = said_by(MAPPED, "fork", tmp_path, HF_DATASETS_CACHE=f"{tmp_path}/cache")
+    assert said.splitlines()[-1] == "right"
+
+
+def test_workers_of_a_preloading_server_answer_beside_a_busy_master(tmp_path: Path) -> None:
+    pytest.importorskip("gunicorn", reason="gunicorn is not installed")
+    (tmp_path / "served.py").write_text(BEGIN + SERVED, encoding="utf-8")
+    own = of_file("compiled")
+    expected = [own.encode(README[k : k + 600]).ids for k in range(0, 6000, 600)]
+    for _ in range(ROUNDS):
+        with server_of(tmp_path) as address:
+            for _ in range(6):
+                with urlopen(address, timeout=30) as answer:
+                    assert json.load(answer) == {"ids": expected, "worker": True}
+
+
+@contextmanager
+def server_of(folder: Path) -> Iterator[str]:
+    """Yields the address of a gunicorn with two workers that serves `served.py`."""
+    command = [sys.executable, "-m", "gunicorn", "--preload", "--workers", "2", "--timeout", "20"]
+    log, path = folder / "log.txt", f"{folder}{os.pathsep}{ROOT}"
+    with (
+        log.open("w") as file,
+        subprocess.Popen(
+            [*command, "--bind", "127.0.0.1:0", "served:app"],
+            stderr=file,
+            cwd=ROOT,
+            env=os.environ | {"TOKENIZERS_PARALLELISM": "true", "PYTHONPATH": path},
+        ) as process,
+    ):
+        try:
+            limit = time.monotonic() + 60
+            while not (found := re.search(r"Listening at: (http://\S+)", log.read_text())):
+                assert process.poll() is None, log.read_text()
+                assert time.monotonic() < limit, log.read_text()
+                time.sleep(0.05)
+            yield found[1]
+            assert "WORKER TIMEOUT" not in log.read_text()
+        finally:
+            process.terminate()
+            try:
+                process.wait(30)
+            finally:
+                process.kill()
