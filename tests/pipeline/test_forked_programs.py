@@ -82,6 +82,11 @@ if __name__ == "__main__":
     ended.set()
     print("right")
 """
+OF_ENGINE = """
+own = of_file("segments")  # no compiled call: the engine, without its threads, encodes
+encoder = tokpar.Encoder(own)
+EXPECTED = [own.encode(text).ids for text in TEXTS]
+"""
 MAPPED = """
 import datasets
 
@@ -145,14 +150,14 @@ def test_workers_of_a_data_loader_encode_in_both_epochs(start: str, tmp_path: ob
 
 def test_datasets_maps_rows_in_two_processes_beside_a_busy_thread(tmp_path: object) -> None:
     pytest.importorskip("datasets", reason="datasets is not installed")
-    said = said_by(MAPPED, "fork", tmp_path, HF_DATASETS_CACHE=f"{tmp_path}/cache")
+    said = said_by(OF_ENGINE + MAPPED, "fork", tmp_path, HF_DATASETS_CACHE=f"{tmp_path}/cache")
     assert said.splitlines()[-1] == "right"
 
 
 def test_workers_of_a_preloading_server_answer_beside_a_busy_master(tmp_path: Path) -> None:
     pytest.importorskip("gunicorn", reason="gunicorn is not installed")
-    (tmp_path / "served.py").write_text(BEGIN + SERVED, encoding="utf-8")
-    own = of_file("compiled")
+    (tmp_path / "served.py").write_text(BEGIN + OF_ENGINE + SERVED, encoding="utf-8")
+    own = of_file("segments")
     expected = [own.encode(README[k : k + 600]).ids for k in range(0, 6000, 600)]
     for _ in range(ROUNDS):
         with server_of(tmp_path) as address:
