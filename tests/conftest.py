@@ -23,8 +23,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tokpar_pure
-import tokpar_strategies
 from hypothesis import HealthCheck, settings
 from hypothesis.internal import entropy
 
@@ -37,7 +35,6 @@ from tests.support.profiles import divided as divided
 from tests.support.profiles import drawn as drawn
 from tokpar import kernel_modules
 from tokpar.disk_cache import directory as directory_of_results
-from tokpar.registry import registry
 
 os.environ.pop("COLUMNS", None)  # of pytest-xdist: output that is captured has no width
 for profile, count in EXAMPLES.items():
@@ -58,12 +55,6 @@ entropy.NP_RANDOM = random.Random()
 # or the vocabularies that tests keep are gone through again and again, which takes a fifteenth
 gc.set_threshold(50_000, 20, 20)
 
-# these two packages need not be installed: what engines are compared with, and other strategies
-installed = {plugin.name for plugin in registry().plugins()}
-for name, module in (("pure", tokpar_pure), ("strategies", tokpar_strategies)):
-    if name not in installed:
-        registry().register(module, name)
-
 # tiktoken keeps the first file that it reads at a path, and would not see that a test wrote another
 os.environ["TIKTOKEN_CACHE_DIR"] = ""
 
@@ -75,11 +66,16 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 FIRST = "tests/proofs/test_coq.py"
 """Begins with the longest test of all, which would be the last to end."""
 
+_IS_CHOSEN = pytest.StashKey[bool]()
+
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """In quick, a test marked `each_value` runs for each value of each of its parametrisations;
     the other profiles run it for each combination of values."""
     items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
+    if config.stash.get(_IS_CHOSEN, False):  # tests and plugins have this hook, and it runs twice
+        return
+    config.stash[_IS_CHOSEN] = True
     if not is_quick():
         for item in items:
             item.add_marker(pytest.mark.timeout(0))  # deeper runs draw for hours
@@ -150,9 +146,13 @@ needs_below_one = pytest.mark.skipif(
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-_ONLY_BELOW_ONE = re.compile(
-    r"cannot import name .* from 'tokenizers'|No module named 'tokenizers\."
-)
+_LEFT_OUT = {
+    r"cannot import name .* from 'tokenizers'|No module named 'tokenizers\.": "it builds "
+    "tokenizers as the package tokenizers below 1.0 does",
+    r"No module named '(tokpar_(engines|example|sentencepiece|vllm)|prometheus_client)'": "it is "
+    "about a distribution of its own: pip install its folder in plugins/ with the extra [test]",
+}
+"""Errors of an import -> why the file of tests is skipped."""
 
 
 @pytest.hookimpl(wrapper=True)
@@ -160,12 +160,13 @@ def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
     """A file of tests that builds tokenizers by the API of tokenizers below 1.0 is skipped beside
-    1.x, which is another library under the same name."""
+    1.x, which is another library under the same name. So is that of a plugin that is missing."""
     report = yield
-    if report.failed and _ONLY_BELOW_ONE.search(str(report.longrepr)):
-        why = "Skipped: it builds tokenizers as the package tokenizers below 1.0 does"
-        report.outcome = "skipped"
-        report.longrepr = (str(collector.path), 0, why)
+    if report.failed:
+        for error, why in _LEFT_OUT.items():
+            if re.search(error, str(report.longrepr)):
+                report.outcome = "skipped"
+                report.longrepr = (str(collector.path), 0, f"Skipped: {why}")
     return report
 
 

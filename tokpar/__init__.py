@@ -198,21 +198,12 @@ _LATER = {
 
 
 def __getattr__(name: str) -> object:
-    """What few programs need is imported when it is asked for. The trainer is a package of its
-    own."""
+    """What few programs need is imported when it is asked for. The trainer is a
+    plugin."""
     if name in _LATER:
         return getattr(import_module(f"tokpar.{_LATER[name]}"), name)
     if name == "train":
-        try:
-            from tokpar_train.trainer import train
-        except ModuleNotFoundError as error:
-            if not (error.name or "").startswith("tokpar_train"):
-                raise
-            from tokpar.hooks import install
-
-            how = install("tokpar-train")
-            raise ImportError(f"tokpar.train needs the package tokpar-train: {how}") from error
-        return train
+        return import_module("tokpar_train.trainer").train
     raise AttributeError(f"module 'tokpar' has no attribute {name!r}")
 
 

@@ -5,18 +5,16 @@ strategy's, splitter's or merger's builder are its options."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from typing import Any
 
 from tokpar.adapter_parts import traits_of
 from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.hooks import (
     Command,
     ExecutorKind,
+    ImportedLater,
     MergerKind,
     SplitterKind,
     Strategy,
@@ -49,26 +47,6 @@ EXECUTORS: tuple[tuple[str, tuple[str, str], Callable[[TokenizerAdapter], bool]]
     ("threads", ("threads", "ThreadExecutor"), lambda it: traits_of(it).releases_gil),
 )
 """Name, where its class is, and which tokenizers it suits; besides "serial", which suits all."""
-
-
-@dataclass(frozen=True)
-class ImportedLater:
-    """A function of a module that is imported when the function is called, or its options read."""
-
-    module: str
-    name: str
-
-    def __call__(self, *arguments: object, **settings: object) -> Any:
-        return self._function(*arguments, **settings)
-
-    @property
-    def __signature__(self) -> inspect.Signature:
-        return inspect.signature(self._function)
-
-    @property
-    def _function(self) -> Callable[..., Any]:
-        function: Callable[..., Any] = getattr(import_module(self.module), self.name)
-        return function
 
 
 def _method(module: str, name: str = "build") -> ImportedLater:

@@ -170,8 +170,7 @@ def check(
 
     At each `level`, each seam must be licensed by its rule. "ids": the ids are those of the
     tokenizer's own call, which encodes each distinct segment once (theorem 31). "model": the ids
-    follow from the tokenizer's file, without a call (theorems 32, 33); it comes with the package
-    tokpar-model. `untrusted`: the untrusted
+    follow from the tokenizer's file, without a call (theorems 32, 33). `untrusted`: the untrusted
     spans of the text, as for `encode`; the check never believes the spans of the encoding.
     `control`: the contents of the control tokens; None: those of the encoding, which the report
     lists. Raises OptionError for another level, and for spans that are none."""

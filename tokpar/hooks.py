@@ -6,10 +6,12 @@ each returning a list of objects that name themselves. It is found through the e
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pluggy
@@ -23,28 +25,6 @@ if TYPE_CHECKING:  # slow to import
 
 PROJECT = "tokpar"
 LIMIT = "TOKPAR_PLUGINS"
-ELSEWHERE = {
-    "bench": "tokpar-bench",
-    "conform": "tokpar-conformance",
-    "corpus": "tokpar-corpus",
-    "diff": "tokpar-diff",
-    "explain": "tokpar-explain",
-    "tokentree": "tokpar-bench",
-    "train": "tokpar-train",
-}
-"""Commands of this project that come with other packages: command -> package."""
-WINGS = frozenset(ELSEWHERE.values()) | {"tokpar-incremental", "tokpar-pure", "tokpar-strategies"}
-"""Packages that need a tokpar of their own version."""
-PARTS_ELSEWHERE = frozenset(
-    ("blocks", "concatenate", "delimiter", "midpoint", "overlap", "recursive", "runs")
-)
-"""Strategies, splitters and mergers of the package tokpar-strategies."""
-NEEDED = {
-    "tokpar-bench": ("tokpar-pure", "tokpar-strategies"),
-    "tokpar-incremental": ("tokpar-pure",),
-    "tokpar-train": ("tokpar-pure",),
-}
-"""Packages that need other packages of this project, and which."""
 hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
 """Decorates the functions of a plugin that are hooks."""
@@ -116,6 +96,27 @@ class Command:
     load: Callable[[], Any]
 
 
+@dataclass(frozen=True)
+class ImportedLater:
+    """A function of a module that is imported when the function is called, or its options read: so
+    a plugin costs nothing until it is used."""
+
+    module: str
+    name: str
+
+    def __call__(self, *arguments: object, **settings: object) -> Any:
+        return self._function(*arguments, **settings)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.signature(self._function)
+
+    @property
+    def _function(self) -> Callable[..., Any]:
+        function: Callable[..., Any] = getattr(import_module(self.module), self.name)
+        return function
+
+
 @hookspec
 def tokpar_tokenizers() -> list[TokenizerSource]:
     """Ways to get an adapter."""
@@ -167,13 +168,18 @@ OFFERS: dict[str, tuple[type[Any], str]] = {
 class Plugin:
     """A loaded plugin: (kind, object) of everything it offers, or its problem and no offers.
 
-    `owner`: the distribution that installed the plugin."""
+    `owner`: the distribution that installed the plugin; "tokpar" for our own."""
 
     name: str
     owner: str
     version: str = ""
     offers: tuple[tuple[str, Any], ...] = ()
     problem: str | None = None
+
+    @property
+    def is_own(self) -> bool:
+        """True for a plugin that came with tokpar itself, and so loads whatever is installed."""
+        return self.owner == PROJECT
 
     @property
     def label(self) -> str:
@@ -194,17 +200,20 @@ def load_plugin(name: str, owner: str, version: str, find: Callable[[], object])
         return Plugin(name, owner, version, problem=said)
 
 
-def load_third_parties(entry_points: Iterable[EntryPoint], own_version: str) -> list[Plugin]:
-    """Returns the plugins of the entry points, by name, that TOKPAR_PLUGINS allows.
+def load_plugins(entry_points: Iterable[EntryPoint]) -> list[Plugin]:
+    """Returns the plugins of the entry points, by name: all of tokpar's own, and those of other
+    distributions that TOKPAR_PLUGINS allows.
 
-    Unset: all plugins. Empty: none. Else: the names in its comma list. `own_version`: see
-    `wing_problem`."""
+    Unset: all of them. Empty: none. Else: the names in its comma list. A plugin of another
+    distribution with the name of one of tokpar's own is not loaded, and of two others with one name
+    neither is."""
     limit = os.environ.get(LIMIT)
     wanted = None if limit is None else {name.strip() for name in limit.split(",")} - {""}
     found: dict[str, dict[tuple[str, str], EntryPoint]] = {}
     for point in entry_points:
-        if wanted is None or point.name in wanted:
-            found.setdefault(point.name, {})[_origin(point)[0], point.value] = point
+        owner = _origin(point)[0]
+        if wanted is None or point.name in wanted or owner == PROJECT:
+            found.setdefault(point.name, {})[owner, point.value] = point
     plugins = [
         Plugin(name, "nobody", problem=f"{LIMIT} names it, but it is not installed")
         for name in sorted((wanted or set()) - found.keys())
@@ -214,25 +223,11 @@ def load_third_parties(entry_points: Iterable[EntryPoint], own_version: str) -> 
         claimed = f"the plugin name {name!r} is claimed by {owners}"
         for claim in sorted(points):
             point, origin = points[claim], _origin(points[claim])
-            problem = claimed if len(points) > 1 else wing_problem(*origin, own_version)
-            if problem is None:
+            if len(points) == 1 or claim[0] == PROJECT:
                 plugins.append(load_plugin(name, *origin, point.load))
             else:
-                plugins.append(Plugin(name, *origin, problem=problem))
+                plugins.append(Plugin(name, *origin, problem=claimed))
     return plugins
-
-
-def wing_problem(package: str, version: str, own_version: str) -> str | None:
-    """Returns why this version of a package does not go with tokpar, or None.
-
-    A package of this project imports parts of tokpar that may change with any release. tokpar from
-    a source tree has no version, "", and is not compared."""
-    if package not in WINGS or own_version in ("", version):
-        return None
-    return (
-        f"it has version {version} and tokpar {own_version}, and only equal versions go together: "
-        f"pip install . {_folders(package)}, in one checkout of tokpar"
-    )
 
 
 def _origin(point: EntryPoint) -> tuple[str, str]:
@@ -265,13 +260,3 @@ def _offers(plugin: object) -> Iterator[tuple[str, Any]]:
                 if not isinstance(each.name, str):
                     raise PluginError(f"{hook}: a name must be a str, got {each.name!r}")
                 yield kind, each
-
-
-def install(*packages: str) -> str:
-    """Returns how to install packages of this project, in words. No package index has them yet."""
-    return f"pip install {_folders(*packages)}, in a checkout of tokpar"
-
-
-def _folders(*packages: str) -> str:
-    needed = [name for package in packages for name in NEEDED.get(package, ())]
-    return " ".join(f"./plugins/{package}" for package in (*needed, *packages))

@@ -8,23 +8,10 @@ from typing import Any, Protocol, runtime_checkable
 
 from tokpar.adapter_parts import Loader, loader_of
 from tokpar.errors import OptionError, UnknownNameError
-from tokpar.hooks import install
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.registry import registry
 
 DEFAULT_TOKENIZER = "default"
-PLUGIN_ENGINES = {
-    "incremental": ("tokpar-incremental",),
-    "pure": ("tokpar-pure",),
-    "sentencepiece": ("tokpar-sentencepiece",),
-    "tokentree": ("tokpar-bench",),
-    **{
-        name: ("tokpar-conformance", "tokpar-engines", f"tokpar-{name}")
-        for name in ("fastokens", "gigatoken", "tokie")
-    },
-}
-"""Engines that other packages of this project install: the packages to install, the one with the
-engine last."""
 
 
 @runtime_checkable
@@ -85,12 +72,7 @@ def _load(source: object, engine: str | None, settings: dict[str, Any]) -> Token
                 return adapter
     known_names = [entry.name for entry in sources]
     if engine is not None and engine not in known_names:
-        advice = ""
-        if engine in PLUGIN_ENGINES:
-            packages = PLUGIN_ENGINES[engine]
-            loaded = "`tokpar plugins` shows what is loaded"
-            advice = f"it comes with {packages[-1]}: {install(*packages)} ({loaded})"
-        advice = advice or registry().failed_plugins()
+        advice = registry().failed_plugins() or "`tokpar plugins` lists what is installed"
         raise UnknownNameError("engine", engine, known_names, advice)
     if isinstance(source, (str, os.PathLike)) and not (engine and os.path.isfile(source)):
         from tokpar.named_tokenizers import tokenizer_named  # most callers have an object

@@ -16,7 +16,6 @@ from tokpar.errors import OptionError, PluginError, UnknownNameError
 from tokpar.fork_locks import in_child, own_lock
 from tokpar.hooks import (
     OFFERS,
-    PARTS_ELSEWHERE,
     PROJECT,
     Command,
     ExecutorKind,
@@ -25,9 +24,8 @@ from tokpar.hooks import (
     SplitterKind,
     Strategy,
     TokenizerSource,
-    install,
     load_plugin,
-    load_third_parties,
+    load_plugins,
 )
 from tokpar.interfaces import Merger, Splitter
 
@@ -71,9 +69,9 @@ class PluginRecord:
 
 
 class Names:
-    """What is registered under which name. `own`: tokpar's own plugin.
+    """What is registered under which name. `own`: the plugin "builtins".
 
-    A plugin with a disputed name provides nothing, unless it is tokpar's own plugin."""
+    A plugin with a disputed name provides nothing, unless it is one of tokpar's own."""
 
     def __init__(self, own: Plugin, others: Sequence[Plugin]) -> None:
         self.own, self.others = own, others
@@ -87,9 +85,9 @@ class Names:
     def problem(self, plugin: Plugin) -> str | None:
         """Returns why the plugin provides nothing, or None.
 
-        tokpar's own plugin keeps a name that another plugin claims too."""
-        if plugin is self.own:
-            return None
+        tokpar's own plugins keep a name that another plugin claims too."""
+        if plugin.is_own:
+            return plugin.problem
         disputed = (self.disputes[each] for each in _claims(plugin) if each in self.disputes)
         return plugin.problem or next(disputed, None)
 
@@ -103,10 +101,10 @@ class Registry:
 
     @classmethod
     def load(cls, entry_points: Iterable[EntryPoint] | None = None) -> Registry:
-        """Returns a registry of tokpar's own plugin and of the plugins of the entry points.
+        """Returns a registry of what tokpar itself has and of the plugins of the entry points.
 
         `entry_points` None: all installed entry points. The environment variable TOKPAR_PLUGINS
-        may exclude plugins."""
+        may exclude plugins of other distributions."""
         from importlib import metadata
 
         found = metadata.entry_points(group=PROJECT) if entry_points is None else entry_points
@@ -117,7 +115,7 @@ class Registry:
         own = load_plugin("builtins", PROJECT, version, lambda: import_module("tokpar.builtins"))
         if own.problem is not None:
             raise PluginError(f"{own.label}: {own.problem}")
-        return cls(own, load_third_parties(found, version))
+        return cls(own, load_plugins(found))
 
     def register(self, plugin: object, name: str | None = None) -> None:
         """Add a plugin object, as if the plugin were installed.
@@ -191,7 +189,7 @@ class Registry:
         ]
 
     def plugins(self) -> list[PluginRecord]:
-        """Returns all plugins: tokpar's own first, then by name. Failed plugins have a problem."""
+        """Returns all plugins: "builtins" first, then by name. Failed plugins have a problem."""
         records, names = [], self._names
         for plugin in (names.own, *sorted(names.others, key=lambda each: (each.name, each.owner))):
             problem = names.problem(plugin)
@@ -211,8 +209,6 @@ class Registry:
         if (kind, name) in names.disputes:
             raise PluginError(names.disputes[kind, name])
         advice = [self.failed_plugins(), self.advice_on_parts(name) if kind == "strategy" else ""]
-        if name in PARTS_ELSEWHERE and not self.kinds_of(name):
-            advice.append(f"{name!r} comes with tokpar-strategies: {install('tokpar-strategies')}")
         raise UnknownNameError(kind, name, table, "; ".join(filter(None, advice)))
 
     def failed_plugins(self) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tokpar.errors import FileFormatError, OptionError
+from tokpar.optional_packages import optional_package
 
 STDIN = "-"
 ROW_SUFFIXES = (".jsonl", ".ndjson")
@@ -238,12 +239,7 @@ def _zstd(name: str) -> tuple[Callable[[], Any], type[Exception]]:
         return (lambda: module.ZstdDecompressor(options=options)), module.ZstdError
     except ImportError:
         pass
-    try:
-        module = import_module("zstandard")
-    except ImportError:
-        raise OptionError(
-            f"{name}: .zst is read by the package zstandard: pip install zstandard"
-        ) from None
+    module = optional_package("zstandard", f"{name}, a .zst file,")
     most = 1 << WINDOW_LOG
     make = module.ZstdDecompressor
     return (lambda: make(max_window_size=most).decompressobj()), module.ZstdError

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -40,7 +39,6 @@ from tests.support.seams import part
 from tokpar.arrays import IdArray
 from tokpar.certificate.checker import check, check_seams, seam_findings
 from tokpar.encoding import Encoding
-from tokpar.errors import OptionError
 from tokpar.interfaces import Locates
 from tokpar.patterns.shipped_patterns import QWEN2
 from tokpar.types import Facts, Rows, Rule, Seam
@@ -259,15 +257,6 @@ def test_uncertified_and_unknown_rules_are_told_apart() -> None:
     for rule, kind in rules:
         mutant: Any = dataclasses.replace(encoding.seams[0], rule=rule)  # type: ignore[arg-type]
         assert kinds(check(with_seam(encoding, 0, mutant), text, tokenizer)) == {kind}
-
-
-def test_level_model_without_its_package_names_the_line_that_installs_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    tokenizer, text, encoding = cl100k_case()
-    monkeypatch.setitem(sys.modules, "tokpar_model", None)  # type: ignore[arg-type]
-    with pytest.raises(OptionError, match=r"tokpar-model: pip install \./plugins/tokpar-model, in"):
-        check(encoding, text, tokenizer, level="model")
 
 
 def test_unprovable_facts_license_no_seam_and_need_none() -> None:

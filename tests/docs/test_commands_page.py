@@ -9,7 +9,7 @@ import pytest
 
 import tokpar.registry as registry_module
 from tests.recipes.commands_page import PAGE, VARIABLES, page
-from tests.support.paths import ROOT
+from tests.support.paths import ROOT, own_entry_points
 from tokpar.registry import Registry
 
 OF_THE_TESTS = {
@@ -22,8 +22,8 @@ OF_THE_TESTS = {
 
 
 @pytest.fixture(autouse=True)
-def _no_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry_module, "_registry", [Registry.load([])])
+def _plugins_of_tokpar(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry_module, "_registry", [Registry.load(own_entry_points())])
 
 
 def unspaced(text: str) -> str:

@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from importlib.metadata import Distribution, EntryPoint, EntryPoints
+from importlib.metadata import Distribution, EntryPoints
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +31,11 @@ import tiktoken
 import tokpar.registry as registry_module
 from tests.support.hf_sources import fresh, save_remote_code
 from tests.support.pages import BLOCK, PAGES, Block, blocks
-from tests.support.paths import ROOT, TESTS
+from tests.support.paths import ROOT, TESTS, own_entry_points
 from tests.support.seams import part
 from tests.support.tekken_files import save_tekken
 from tokpar import kernel_modules
 from tokpar.cli import main
-from tokpar.hooks import NEEDED
 from tokpar.registry import Registry
 
 KINDS = {"python", "console"}
@@ -82,6 +81,7 @@ def save_python(page: Path, folder: Path) -> Path:
 def first_use_of_an_installed_package(page: Path) -> int:
     """The place in a page of the first Python block that imports what tokpar does not bring."""
     known = {*sys.stdlib_module_names, "tokpar", "numpy", "tiktoken", "tokenizers", TUTORIAL}
+    known |= {point.module for point in own_entry_points()} | {"tokpar_model"}
     text = page.read_text(encoding="utf-8")
     for match in BLOCK.finditer(text):
         imported = re.findall(r"^\s*(?:from|import) (\w+)", match[2], re.MULTILINE)
@@ -188,15 +188,8 @@ def test_the_examples_of_a_page_run_in_order(
         pytest.skip("they print seams at every space, of which there are fewer without the kernel")
     if page.name == "conformance.md":
         request.getfixturevalue("few_texts")  # tests of the kit look at the parts with all of them
-    # a page may register plugins, and those that are installed here may have the same names
-    installed: list[EntryPoint] = []
-    wing = wing_of(page)
-    told = re.findall(r"pip install \. \./plugins/([\w-]+)", page.read_text(encoding="utf-8"))
-    needed = () if wing is None else {*NEEDED.get(f"tokpar-{wing}", ()), f"tokpar-{wing}", *told}
-    for plugin in [ROOT / "plugins" / name for name in sorted(needed)]:
-        monkeypatch.syspath_prepend(plugin / "src")
-        monkeypatch.setenv("PYTHONPATH", str(plugin / "src"), prepend=os.pathsep)
-        installed += installed_by((plugin / "pyproject.toml").read_text("utf-8"), tmp_path)
+    # a page may register plugins, and those of others that are installed here may have these names
+    installed = own_entry_points()
     monkeypatch.setattr(registry_module, "_registry", [Registry.load(installed)])
     monkeypatch.delenv("TOKPAR_PLUGINS", raising=False)
     for name in ("README.md", "LICENSE"):
@@ -234,16 +227,6 @@ def test_the_examples_of_a_page_run_in_order(
                 run_console(block, page)
                 if program is not None:
                     let_go_on(program)
-
-
-def wing_of(page: Path) -> str | None:
-    """The package of its own whose command the page is about."""
-    if runs_here(page):
-        return "conformance"
-    if page.name == "corpora.md":
-        return "corpus"
-    own = page.parent.parent.name == "plugins"
-    return page.parent.name.removeprefix("tokpar-") if own else None
 
 
 def runs_here(page: Path) -> bool:

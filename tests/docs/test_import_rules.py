@@ -18,7 +18,7 @@ PACKAGE = ROOT / "tokpar"
 
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"cached_property", "data", "errors", "arrays", "kernel_sources", "text_counts"}),
-    frozenset({"foreign_errors", "fork_locks", "encoder_report"}),
+    frozenset({"foreign_errors", "fork_locks", "encoder_report", "optional_packages"}),
     frozenset({"cache_files"}),
     frozenset({"limits", "types", "text_files", "kernel_modules", "disk_cache"}),
     frozenset({"interfaces", "seams", "concatenation", "regexes", "thread_pool"}),
@@ -284,7 +284,7 @@ import tokpar
 tokpar.encode("The quick brown fox, again. " * 400, sys.argv[1])
 print(*(name for name in sys.modules if name.partition(".")[0] == "tokpar"))
 """
-MOST_FILES, MOST_LINES = 66, 11_450
+MOST_FILES, MOST_LINES = 67, 11_500
 
 
 @pytest.mark.parametrize("name", ["deepseek_part", "metaspace_unigram"])

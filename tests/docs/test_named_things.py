@@ -142,7 +142,9 @@ def is_there(path: str, page: Path) -> bool:
 
 
 def extras_of(package: str) -> set[str]:
-    folder = ROOT / "plugins" / package if package else ROOT
+    folder = ROOT / "plugins" / package
+    if not package or not (folder / "pyproject.toml").is_file():  # in the wheel of tokpar
+        folder = ROOT
     project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return set(project.get("optional-dependencies", {}))
 

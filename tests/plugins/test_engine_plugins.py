@@ -1,9 +1,7 @@
-"""The engines that packages of this project install."""
+"""Engines that plugins register, and those that packages of this project install."""
 
 from __future__ import annotations
 
-import re
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -13,55 +11,20 @@ import tokpar
 import tokpar.registry as registry_module
 from tests.conftest import cases
 from tests.support.engines import VOCABULARIES
-from tests.support.paths import ROOT
-from tests.support.tokenizers_drawn import DATA
+from tests.support.paths import DEFAULT, own_entry_points
 from tokpar.errors import EngineError, UnknownNameError
-from tokpar.hooks import install
-from tokpar.loading import PLUGIN_ENGINES
 from tokpar.registry import registry
 
-DEFAULT = DATA / "default.json"
-SHARED = "./plugins/tokpar-conformance ./plugins/tokpar-engines"
 
-
-@pytest.mark.parametrize(
-    ("engine", "packages"),
-    [
-        (
-            "fastokens",
-            f"{SHARED} ./plugins/tokpar-fastokens",
-        ),
-        (
-            "gigatoken",
-            f"{SHARED} ./plugins/tokpar-gigatoken",
-        ),
-        ("sentencepiece", "./plugins/tokpar-sentencepiece"),
-        ("tokentree", "./plugins/tokpar-pure ./plugins/tokpar-strategies ./plugins/tokpar-bench"),
-        ("tokie", f"{SHARED} ./plugins/tokpar-tokie"),
-    ],
-)
-def test_an_engine_of_a_plugin_that_is_not_there_is_named_with_the_command(
-    engine: str, packages: str, monkeypatch: pytest.MonkeyPatch
+def test_an_engine_that_is_not_installed_is_an_unknown_name_with_advice(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(registry_module, "_registry", [registry_module.Registry.load([])])
+    installed = [point for point in own_entry_points() if point.name != "pure"]
+    monkeypatch.setattr(registry_module, "_registry", [registry_module.Registry.load(installed)])
     with pytest.raises(
-        UnknownNameError, match=f"unknown engine '{engine}'.*pip install {packages}, in a checkout"
+        UnknownNameError, match=r"unknown engine 'pure'.*`tokpar plugins` lists what is installed"
     ):
-        tokpar.load(DEFAULT, engine=engine)
-
-
-@pytest.mark.parametrize("engine", PLUGIN_ENGINES)
-def test_the_command_installs_every_package_of_the_project_that_the_engine_needs(
-    engine: str,
-) -> None:
-    packages = re.findall(r"\./plugins/([\w-]+)", install(*PLUGIN_ENGINES[engine]))
-    *needed, last = packages
-    own: set[str] = set()
-    for package in packages:
-        pyproject = (ROOT / "plugins" / package / "pyproject.toml").read_text(encoding="utf-8")
-        needs = tomllib.loads(pyproject)["project"]["dependencies"]
-        own |= {name.partition("=")[0] for name in needs if name.startswith("tokpar-")}
-    assert (own, last) == (set(needed), PLUGIN_ENGINES[engine][-1])
+        tokpar.load(DEFAULT, engine="pure")
 
 
 # ------------------------------------------------------------------------------- our plugins
@@ -83,7 +46,7 @@ def test_an_installed_plugin_conforms_on_the_vocabularies_of_the_findings(
     tmp_path: Path, engine: str, vocabulary: str
 ) -> None:
     if engine not in {source.name for source in registry().tokenizer_sources()}:
-        pytest.skip(f"optional: needs tokpar-{engine}")
+        pytest.skip(f"optional: needs tokpar-engines[{engine}]")
     content = VOCABULARIES[vocabulary]()
     assert isinstance(content, str)
     path = tmp_path / "tokenizer.json"
@@ -95,7 +58,7 @@ def test_an_installed_plugin_conforms_on_the_vocabularies_of_the_findings(
 def test_a_unigram_of_the_findings_with_ties_is_refused_for_tokie(tmp_path: Path) -> None:
     """The page has a text of it with other ids, '&___', which the comparison did not find."""
     if "tokie" not in {source.name for source in registry().tokenizer_sources()}:
-        pytest.skip("optional: needs tokpar-tokie")
+        pytest.skip("optional: needs tokpar-engines[tokie]")
     content = VOCABULARIES["`metaspace_unigram.json`"]()
     assert isinstance(content, str)
     path = tmp_path / "tokenizer.json"

@@ -12,6 +12,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -22,12 +23,14 @@ from tokpar import hooks
 from tokpar.cli import main
 from tokpar.interfaces import Executor, Merger, Splitter, TokenizerAdapter
 
-PLUGINS = sorted(path for path in (ROOT / "plugins").iterdir() if path.is_dir())
+PLUGINS = sorted(path for path in (ROOT / "plugins").iterdir() if (path / "src").is_dir())
+APART = [path for path in PLUGINS if (path / "pyproject.toml").is_file()]
+"""Distributions of their own, because each needs another package, or is an example of one."""
 FOR_SERVERS = {"tokpar-vllm": {"vllm.general_plugins", "sglang.srt.plugins"}}
 """Plugins of other programs, with the groups of entry points in which those look."""
-LIBRARIES = [ROOT / "plugins" / name for name in ("tokpar-engines", "tokpar-model")]
-"""What the plugins of engines share, and what the checker imports: they have no hook."""
-OF_TOKPAR = [path for path in PLUGINS if path.name not in FOR_SERVERS and path not in LIBRARIES]
+LIBRARY = ROOT / "plugins" / "tokpar-model"
+"""What the checker imports: it has no hook."""
+OWN: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 TUTORIAL = ROOT / "docs" / "plugins.md"
 TEXT = "one two\nthree four\n\n    five, 678 nine\n" * 2000
 
@@ -46,22 +49,37 @@ def modules_of(plugin: Path) -> list[Path]:
     return sorted((plugin / "src").rglob("*.py"))
 
 
-@pytest.mark.parametrize("plugin", PLUGINS, ids=lambda plugin: plugin.name)
-def test_a_plugin_is_a_module_that_its_pyproject_announces(plugin: Path) -> None:
+def test_a_plugin_with_a_pyproject_of_its_own_needs_another_package() -> None:
+    assert [path.name for path in APART] == [
+        *("tokpar-engines", "tokpar-example", "tokpar-sentencepiece", "tokpar-vllm")
+    ]
+
+
+@pytest.mark.parametrize("plugin", APART, ids=lambda plugin: plugin.name)
+def test_a_plugin_apart_is_a_module_that_its_pyproject_announces(plugin: Path) -> None:
     said = tomllib.loads((plugin / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert said["name"] == plugin.name
+    tables, module = said["entry-points"], plugin.name.replace("-", "_")
+    assert set(tables) == FOR_SERVERS.get(plugin.name, {"tokpar"})
+    found = {value.partition(":")[0] for each in tables.values() for value in each.values()}
+    assert {each.partition(".")[0] for each in found} == {module}
+
+
+@pytest.mark.parametrize(
+    "plugin", [path for path in PLUGINS if path not in APART], ids=lambda plugin: plugin.name
+)
+def test_a_plugin_of_tokpar_is_in_its_wheel_and_among_its_entry_points(plugin: Path) -> None:
     module = plugin.name.replace("-", "_")
-    if plugin in OF_TOKPAR:
-        assert list(said["entry-points"]["tokpar"].values()) == [module]
-    elif plugin in LIBRARIES:
-        assert "entry-points" not in said
-    else:
-        tables = said["entry-points"]
-        assert set(tables) == FOR_SERVERS[plugin.name]
-        assert {value.partition(":")[0] for each in tables.values() for value in each.values()} == {
-            module
-        }
-    package = plugin / "src" / module
+    packages = OWN["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+    assert f"plugins/{plugin.name}/src/{module}" in packages
+    points = OWN["project"]["entry-points"]["tokpar"]
+    assert (module in points.values()) is (plugin != LIBRARY)
+    assert all(f"tokpar_{name}" == value for name, value in points.items())
+
+
+@pytest.mark.parametrize("plugin", PLUGINS, ids=lambda plugin: plugin.name)
+def test_a_plugin_is_one_package(plugin: Path) -> None:
+    package = plugin / "src" / plugin.name.replace("-", "_")
     assert package / "__init__.py" in modules_of(plugin)
     assert {path.parent for path in modules_of(plugin)} == {package}
 

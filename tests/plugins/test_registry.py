@@ -321,7 +321,26 @@ def test_a_plugin_that_calls_tokpar_or_panics_while_it_is_loaded_is_named_and_sk
     assert said in problem
 
 
-def test_a_strategy_of_another_package_is_named_with_the_command_that_installs_it() -> None:
-    for find in (loaded().strategy, loaded().splitter_kind):
-        with pytest.raises(UnknownNameError, match=r"'blocks' comes with tokpar-strategies: pip "):
-            find("blocks")
+def test_plugins_of_tokpar_itself_load_whatever_the_limit_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for limit in ("", "Good"):
+        monkeypatch.setenv("TOKPAR_PLUGINS", limit)
+        registry = Registry.load()
+        assert {"blocks", "delimiter", "overlap", "recursive"} <= {
+            record.name for record in registry.strategies()
+        }
+        assert registry.kinds_of("pure") == ["tokenizer"]
+
+
+def test_a_plugin_of_tokpar_keeps_its_name_and_the_names_of_its_parts() -> None:
+    own, others = f"{__name__}:GOOD_PLUGIN", f"{__name__}:RAISING_PLUGIN"
+    found = loaded(point("good", others), point("good", own, owner="tokpar"))
+    kept, refused = sorted(found.plugins(), key=lambda each: each.problem or "")[-2:]
+    assert (kept.owner, kept.problem) != (refused.owner, refused.problem)
+    assert "the plugin name 'good' is claimed by" in str(refused.problem)
+    assert found.strategy("good").build is build
+    claimed = offering(tokpar_strategies=[strategy("good")])
+    with pytest.raises(PluginError, match="name 'good' is claimed by plugin 'good' of"):
+        found.register(claimed, "claims_good")
+    assert found.strategy("good").build is build

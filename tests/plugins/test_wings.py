@@ -1,22 +1,20 @@
-"""Which rooms of tokpar the packages of this project may import: plugins/wings.toml says it."""
+"""Which rooms of tokpar our own plugins may import, as plugins/wings.toml says it, and what loading
+them costs."""
 
 from __future__ import annotations
 
 import ast
+import os
 import re
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
-from importlib.metadata import EntryPoint
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-import tokpar.registry as registry_module
-from tests.support.cli_runs import run
-from tests.support.paths import ROOT
-from tokpar import __version__, hooks
-from tokpar.hooks import load_third_parties
+from tests.support.paths import ROOT, own_entry_points
 
 PLUGINS = {path.name: path for path in sorted((ROOT / "plugins").glob("tokpar-*"))}
 RULES: dict[str, Any] = tomllib.loads((ROOT / "plugins" / "wings.toml").read_text("utf-8"))
@@ -73,42 +71,41 @@ def test_the_plugin_of_an_author_imports_doors_only(plugin: str) -> None:
     assert imports_of(plugin) - DOORS - KIT <= {"tokpar_engines"}
 
 
-# --------------------------------------------------------------------------- one version
+@pytest.mark.parametrize("wing", sorted(RULES.keys() - {"tokpar-model", "tokpar-vllm"}))
+def test_what_each_process_imports_of_a_plugin_is_one_light_door(wing: str) -> None:
+    """The modules of its parts are imported when the parts are used."""
+    module = PLUGINS[wing] / "src" / wing.replace("-", "_") / "__init__.py"
+    tree = ast.parse(module.read_text("utf-8"))
+    at_the_top = ast.Module([node for node in tree.body if not isinstance(node, ast.If)], [])
+    names = {
+        name
+        for node in at_the_top.body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in imported_modules(ast.unparse(node))
+    }
+    assert {name for name in names if name.startswith("tokpar")} == {"tokpar.plugin"}
 
 
-@pytest.mark.parametrize("wing", RULES)
-def test_a_wing_has_the_version_of_tokpar_and_asks_for_it(wing: str) -> None:
-    project = tomllib.loads((PLUGINS[wing] / "pyproject.toml").read_text("utf-8"))["project"]
-    assert project["version"] == __version__
-    assert f"tokpar=={__version__}" in project["dependencies"]
+LOADED = """
+import sys
+from tokpar.registry import registry
+assert not [each for each in registry().plugins() if each.problem]
+print(*(name for name in sys.modules if name.startswith("tokpar")))
+"""
 
 
-def test_a_wing_is_installed_with_the_wings_that_it_needs() -> None:
-    needed = {}
-    for name in RULES:
-        project = tomllib.loads((PLUGINS[name] / "pyproject.toml").read_text("utf-8"))["project"]
-        others = [each.partition("=")[0] for each in project["dependencies"] if "tokpar-" in each]
-        needed |= {name: tuple(others)} if others else {}
-    assert needed == hooks.NEEDED
-
-
-def point_of(version: str) -> EntryPoint:
-    """The entry point of tokpar-explain in some version; its module must not be imported."""
-    point = EntryPoint("explain", "a_module_that_does_not_exist", hooks.PROJECT)
-    dist = SimpleNamespace(name="tokpar-explain", version=version)
-    vars(point).update(dist=dist)
-    return point
-
-
-def test_a_wing_of_another_version_is_not_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("TOKPAR_PLUGINS", raising=False)
-    (plugin,) = load_third_parties([point_of("9.9")], "1.2")
-    assert plugin.offers == ()
-    assert plugin.problem == (
-        "it has version 9.9 and tokpar 1.2, and only equal versions go together: "
-        "pip install . ./plugins/tokpar-explain, in one checkout of tokpar"
+def test_loading_the_plugins_of_tokpar_imports_neither_cuts_nor_executors_nor_their_parts() -> None:
+    environment = os.environ | {"TOKPAR_PLUGINS": ""}
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED], env=environment, capture_output=True, text=True, check=True
     )
-    registry = registry_module.Registry.load([point_of("9.9")])
-    monkeypatch.setattr(registry_module, "_registry", [registry])
-    error = run("explain", "a.txt").error
-    assert error.startswith("plugin 'explain' of tokpar-explain: it has version 9.9 and tokpar ")
+    names = set(done.stdout.split())
+    own = {point.module for point in own_entry_points()}
+    assert own <= names
+    assert {name for name in names if name.startswith("tokpar_")} == own
+    rooms = ("cuts", "patterns", "facts", "overlap", "methods", "pipeline", "adapters", "files")
+    heavy = tuple(f"tokpar.{room}" for room in rooms)
+    assert {name for name in names if name.startswith(heavy)} == set()
+    assert {n for n in names if n.startswith("tokpar.executors.")} <= {
+        "tokpar.executors.serial_executor"
+    }

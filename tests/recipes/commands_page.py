@@ -34,8 +34,8 @@ SHARED_HEAD = """
 The usage of a command says which of these it takes.
 
 """
-ELSEWHERE = """
-Of packages of their own: `tokpar bench` and `tokpar tokentree`
+OF_PLUGINS = """
+Of plugins that come with tokpar: `tokpar bench` and `tokpar tokentree`
 ([tokpar-bench](../plugins/tokpar-bench/README.md)), `tokpar conform`
 ([conformance](conformance.md)), `tokpar corpus` ([corpora](corpora.md)), `tokpar diff`
 ([tokpar-diff](../plugins/tokpar-diff/README.md)),
@@ -49,7 +49,7 @@ VARIABLES_HEAD = """
 |---|---|
 """
 VARIABLES = {
-    "TOKPAR_PLUGINS": "names of the installed plugins that may load, separated by commas; empty: "
+    "TOKPAR_PLUGINS": "names of the plugins of others that may load, separated by commas; empty: "
     "none; not set: all",
     "TOKPAR_CACHE": "the directory for tables of vocabularies and results of comparisons; empty: "
     "none; not set: `tokpar` in `XDG_CACHE_HOME`, else `~/.cache/tokpar`",
@@ -80,7 +80,7 @@ The variables of the test suite are in [CONTRIBUTING](../CONTRIBUTING.md).
 
 
 def page() -> str:
-    return HEAD + "".join(sections()) + ELSEWHERE + VARIABLES_HEAD + table() + TESTS
+    return HEAD + "".join(sections()) + OF_PLUGINS + VARIABLES_HEAD + table() + TESTS
 
 
 def sections() -> Iterator[str]:

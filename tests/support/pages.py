@@ -8,15 +8,15 @@ from pathlib import Path
 
 from tests.support.paths import ROOT
 
-WINGS = [
+PLUGINS = [
     ROOT / "plugins" / f"tokpar-{name}"
     for name in ("bench", "diff", "explain", "model", "pure", "strategies", "train")
 ]
-"""Packages whose README is their page; tokpar-incremental runs its own."""
+"""Plugins whose README is their page; tokpar-incremental runs its own."""
 PAGES = [
     ROOT / "README.md",
     *sorted((ROOT / "docs").rglob("*.md")),
-    *(wing / "README.md" for wing in WINGS),
+    *(plugin / "README.md" for plugin in PLUGINS),
 ]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 

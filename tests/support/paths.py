@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import metadata
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import tokpar
@@ -13,3 +15,9 @@ VOCAB = TESTS / "vocab"
 DATA = Path(tokpar.__file__).parent / "data"
 """What the installed package brings: tables and the bundled tokenizer."""
 DEFAULT = DATA / "default.json"
+
+
+def own_entry_points() -> list[EntryPoint]:
+    """The entry points of the plugins that come with tokpar itself, as they are installed."""
+    points = metadata.entry_points(group="tokpar")
+    return [point for point in points if point.dist is not None and point.dist.name == "tokpar"]

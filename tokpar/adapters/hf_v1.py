@@ -190,10 +190,9 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         """Returns the UTF-8 byte spans of the ids of `encode(text)`.
 
-        tokenizers 1.x returns no offsets. If tokens do not tile the text, the package
-        tokpar-pure encodes the text again to find the spans, which is slow. Raises LookupError for
-        other ids, and if that package is not installed, cannot load the tokenizer or gets other
-        ids."""
+        tokenizers 1.x returns no offsets. If tokens do not tile the text, the plugin pure
+        encodes the text again to find the spans, which is slow. Raises LookupError for other ids,
+        and if that plugin cannot load the tokenizer or gets other ids."""
         if self._json_facts.lengths is None:
             return self._pure.locate(ids, text)
         return self._json_facts.lengths.spans(ids, text)
@@ -202,14 +201,9 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
     def _pure(self) -> Locates:
         untold = "tokenizers 1.x does not tell where tokens lie, and"
         try:
-            from tokpar_pure.adapter import twin_of_one  # a package of its own
+            from tokpar_pure.adapter import twin_of_one  # few texts need it
 
             return twin_of_one(config_of(self._own), self.name)
-        except ModuleNotFoundError as error:
-            raise LookupError(
-                f"{untold} tokpar-pure, which does, is not installed: "
-                "pip install ./plugins/tokpar-pure, in a checkout of tokpar"
-            ) from error
         except FileFormatError as error:
             raise LookupError(f"{untold} neither does engine='pure': {error}") from error
 

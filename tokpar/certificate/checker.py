@@ -29,7 +29,6 @@ from tokpar.certificate.region_check import everywhere_findings, is_by
 from tokpar.certificate.rule_checker import RuleChecker
 from tokpar.certificate.stage_rule import places as places_of
 from tokpar.certificate.tokenizer_probe import Mask, TokenizerProbe, Utf8Text
-from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.seams import Columns, Seams
 from tokpar.types import Facts, Rule, Seam, Theorem, Trust
@@ -128,15 +127,8 @@ def check(
 
 
 def _model_level() -> Callable[[TokenizerAdapter, str, IdArray], ModelProof]:
-    try:
-        from tokpar_model import model_findings  # a package of its own
-    except ModuleNotFoundError as error:
-        if error.name != "tokpar_model":
-            raise
-        raise OptionError(
-            "level 'model' comes with tokpar-model: pip install ./plugins/tokpar-model, in a "
-            "checkout of tokpar"
-        ) from None
+    from tokpar_model import model_findings  # a plugin; the other levels do without it
+
     return model_findings
 
 

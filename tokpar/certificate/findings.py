@@ -17,7 +17,7 @@ class Level(StrEnum):
     each distinct segment."""
     MODEL = "model"
     """The ids follow from the tokenizer's file (theorems 32 and 33). No call is asked. The package
-    tokpar-model proves it."""
+    the plugin tokpar-model proves it."""
 
     @classmethod
     def of(cls, name: str) -> Level:
@@ -44,7 +44,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class ModelProof:
-    """What level `model` found, in the package tokpar-model.
+    """What level `model` found, by the plugin tokpar-model.
 
     `findings`: why the ids are wrong. `refusal`: why nothing is proved, or None: (kind, sentence).
     `assumptions`: sentences that the proof assumes, the digest of the class tables among them."""

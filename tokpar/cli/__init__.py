@@ -61,13 +61,13 @@ def parser(words: Sequence[str]) -> argparse.ArgumentParser:
 
 def _add_all(commands: Any) -> Iterator[str]:
     """Add every subcommand, and yield a message for each subcommand that cannot be loaded."""
-    from tokpar.errors import PluginError
+    from tokpar.errors import TokparError
     from tokpar.registry import registry
 
     for command in registry().commands():
         try:
             _add(command, commands)
-        except PluginError as error:
+        except TokparError as error:
             yield str(error)
 
 
@@ -75,8 +75,7 @@ def _find_command(name: str) -> Command:
     """The subcommand of that name. Plugins are loaded only if tokpar itself has no such
     subcommand."""
     from tokpar.builtins import tokpar_commands
-    from tokpar.errors import OptionError, PluginError, UnknownNameError
-    from tokpar.hooks import ELSEWHERE, install
+    from tokpar.errors import PluginError, UnknownNameError
     from tokpar.registry import registry
 
     own = {command.name: command for command in tokpar_commands()}
@@ -86,21 +85,15 @@ def _find_command(name: str) -> Command:
         return registry().command(name)
     except UnknownNameError:
         for plugin in registry().plugins():
-            is_asked = plugin.name == name or plugin.owner == ELSEWHERE.get(name)
-            if is_asked and plugin.problem is not None:
+            if plugin.name == name and plugin.problem is not None:
                 said = f"plugin {plugin.name!r} of {plugin.owner}: {plugin.problem}"
                 raise PluginError(said) from None
-        if name not in ELSEWHERE:
-            raise
-        raise OptionError(
-            f"`tokpar {name}` comes with the package {ELSEWHERE[name]}, which is not installed, or "
-            f"left out by TOKPAR_PLUGINS: {install(ELSEWHERE[name])}"
-        ) from None
+        raise
 
 
 def _add(command: Command, commands: Any) -> None:
     """Add one subcommand. Raises PluginError if it cannot be loaded."""
-    from tokpar.errors import PluginError
+    from tokpar.errors import OptionError, PluginError
 
     try:
         module = command.load()
@@ -110,6 +103,8 @@ def _add(command: Command, commands: Any) -> None:
         own.formatter_class = argparse.RawDescriptionHelpFormatter
         module.declare(own)
         own.set_defaults(run=module.run)
+    except OptionError:  # says what to install
+        raise
     except (Exception, SystemExit) as error:
         said = f"{type(error).__name__}: {error}"
         raise PluginError(f"the command {command.name!r} cannot be loaded: {said}") from error

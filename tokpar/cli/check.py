@@ -3,9 +3,8 @@
 With --certificate: the one that `tokpar encode --certificate` wrote for this text and tokenizer.
 Without: the text is encoded here. First, the rule of each seam is checked. Then the ids are, as
 --level says. ids: they are those of the tokenizer's own call, which encodes each distinct segment
-once. model: they follow from the tokenizer's file, without any call; this level comes with the
-package tokpar-model. Exit code 0: proved. 1: something is wrong. 3: level model cannot judge this
-tokenizer or text.
+once. model: they follow from the tokenizer's file, without any call. Exit code 0: proved.
+1: something is wrong. 3: level model cannot judge this tokenizer or text.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tokpar.interfaces import TokenizerAdapter
     from tokpar.text_files import Source
 
-PACKAGES = {"huggingface": "tokenizers", "pure": "tokpar", "incremental": "tokpar-incremental"}
+PACKAGES = {"huggingface": "tokenizers", "pure": "tokpar", "incremental": "tokpar"}
 """The packages of engines whose name differs from the name of their package."""
 
 

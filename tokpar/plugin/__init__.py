@@ -1,12 +1,33 @@
-"""What every plugin needs: the hooks, and the registry. Three doors have the rest.
+"""What every plugin needs: the hooks, the records that they return, and the registry.
 
-``tokpar.plugin.split`` is for splitters, ``tokpar.plugin.merge`` for mergers, and
-``tokpar.plugin.tokenizer`` for tokenizers and executors. Errors, `Rows` and `Seam` are in
+A plugin's own module, which each process imports, imports this door only, so that it costs nothing
+until a part of it is used: `ImportedLater` is a function that imports its module when it is called.
+Three doors have what those parts need: ``tokpar.plugin.split`` splitters, ``tokpar.plugin.merge``
+mergers, and ``tokpar.plugin.tokenizer`` tokenizers and executors. Errors, `Rows` and `Seam` are in
 ``tokpar``. A plugin needs nothing else of tokpar. No door imports an engine."""
 
 from __future__ import annotations
 
-from tokpar.hooks import Command, Strategy, hookimpl
+from tokpar.hooks import (
+    Command,
+    ExecutorKind,
+    ImportedLater,
+    MergerKind,
+    SplitterKind,
+    Strategy,
+    TokenizerSource,
+    hookimpl,
+)
 from tokpar.registry import registry
 
-__all__ = ["Command", "Strategy", "hookimpl", "registry"]
+__all__ = [
+    "Command",
+    "ExecutorKind",
+    "ImportedLater",
+    "MergerKind",
+    "SplitterKind",
+    "Strategy",
+    "TokenizerSource",
+    "hookimpl",
+    "registry",
+]

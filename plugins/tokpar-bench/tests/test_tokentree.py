@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from conftest import DEFAULT
 from hypothesis import given
 from tokpar_bench.tokentree import Comparison
 from tokpar_bench.tokentree_engine import TreeTokenizer
@@ -17,6 +16,7 @@ from tokpar_pure.adapter import PureTokenizer
 from tokpar_pure.formats import rank_vocabulary, read_tokenizer_json
 
 from tests.support.cli_runs import run
+from tests.support.paths import DEFAULT
 from tokpar.files.vocabulary import Vocabulary
 
 ENDOFTEXT = "<|endoftext|>"

@@ -1,11 +1,8 @@
-"""Tests of corpora share profiles of hypothesis and caches with the tests of tokpar. They write
-many small files, and none of them loses power."""
+"""Tests of corpora write many small files, and none of them loses power."""
 
 from __future__ import annotations
 
 import pytest
-
-from tests.support.wing_fixtures import *  # noqa: F403
 
 
 @pytest.fixture(autouse=True)

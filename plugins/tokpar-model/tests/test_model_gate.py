@@ -231,7 +231,7 @@ def test_a_tokenizer_with_other_ids_than_its_file_s_is_refused(
 ) -> None:
     for why, refused in ((None, None), ("planted", "file")):
         engine = Tokenizer.from_str(json.dumps(bpe_config(BYTES)))
-        monkeypatch.setattr(hf_v0, "why_copy_differs", lambda own, copy: why)  # noqa: B023
+        monkeypatch.setattr(hf_v0, "why_copy_differs", lambda own, copy, added: why)  # noqa: B023
         adapter = load_hf(engine)
         assert adapter is not None
         proof = model_findings(adapter, "ab", engine.encode("ab").ids)

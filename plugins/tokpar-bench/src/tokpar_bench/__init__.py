@@ -5,10 +5,8 @@ from __future__ import annotations
 
 from functools import partial
 from importlib import import_module
-from typing import Any
 
-from tokpar.plugin import Command
-from tokpar.plugin.tokenizer import TokenizerAdapter, TokenizerSource, hookimpl
+from tokpar.plugin import Command, ImportedLater, TokenizerSource, hookimpl
 
 
 @hookimpl
@@ -23,11 +21,5 @@ def tokpar_commands() -> list[Command]:
 def tokpar_tokenizers() -> list[TokenizerSource]:
     """The engine tokentree. It is loaded by name only, because its ids approximate the ids of the
     file."""
-    return [TokenizerSource("tokentree", load_tokentree, automatic=False)]
-
-
-def load_tokentree(source: object, **settings: Any) -> TokenizerAdapter | None:
-    """Call `tokentree_engine.load`. Its module is imported only here, when the engine is used."""
-    from tokpar_bench.tokentree_engine import load
-
-    return load(source, **settings)
+    load = ImportedLater("tokpar_bench.tokentree_engine", "load")
+    return [TokenizerSource("tokentree", load, automatic=False)]

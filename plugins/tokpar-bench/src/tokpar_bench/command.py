@@ -261,8 +261,8 @@ def _check(arguments: argparse.Namespace) -> None:
                 import_module(package)
         except ImportError as error:
             raise OptionError(
-                f"--out needs matplotlib and psutil ({error}): pip install matplotlib psutil (or "
-                "--no-plots, for tables and JSON only)"
+                f"--out needs matplotlib and psutil ({error}): pip install matplotlib psutil, or "
+                "install tokpar with the extra [bench] (or --no-plots, for tables and JSON only)"
             ) from error
         arguments.out.mkdir(parents=True, exist_ok=True)
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import tokpar
 from tokpar import TokparError
-from tokpar.plugin import registry
 from tokpar_bench.datasets import Dataset
 from tokpar_bench.measuring import Experiment, Sample, Samples, TimedJob
 from tokpar_bench.paper_figures import chinese_share, nearest_tokenizer, table
@@ -178,8 +177,6 @@ def _file(subject: Subject) -> Path:
 
 def _incremental(subject: Subject, most: int) -> Any:
     """The tokenizer loaded by the engine incremental, which is slow to load, or why it is not."""
-    if "incremental" not in {source.name for source in registry().tokenizer_sources()}:
-        return "needs the engine incremental of the package tokpar-incremental"
     if most < TEXT_SIZES["1 MB"]:
         return "is loaded into the engine incremental, which is slow, from 1 MB on (--quick: not)"
     path, refused = _file(subject), "is not a BPE vocabulary that the engine incremental loads"

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import import_module
-from importlib.util import find_spec
 
 import tokpar
 from tokpar_bench.datasets import Dataset
@@ -27,11 +26,6 @@ def training(subject: Subject, datasets: Sequence[Dataset], most: int) -> Experi
     A run whose merges differ from Hugging Face's merges is named in the notes and has no figure."""
     runs = FigureRuns(replace(subject, tokenizer="trained here"), most)
     text = of_size("".join(datasets[0].texts), min(most, LONGEST))
-    if find_spec("tokpar_train") is None:
-        reason = '"-": the package tokpar-train is not installed.'
-        for size in VOCABULARIES:
-            runs.leave_out(SOURCE, WHAT, f"vocabulary {size:,}", reason)
-        return Experiment(runs.jobs, runs.rows)
     detail = (
         f"{len(text):,} code points, one worker, equal merges. No figure is published; "
         "the README of tokpar-train has 50 MB and the way of the article."

@@ -10,9 +10,8 @@ tokpar looks for the commands of its plugins.
 
 from __future__ import annotations
 
-from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tokpar.plugin import Command, hookimpl
 
@@ -22,7 +21,15 @@ if TYPE_CHECKING:
 
 @hookimpl
 def tokpar_commands() -> list[Command]:
-    return [Command("conform", partial(import_module, "tokpar_conformance.command"))]
+    return [Command("conform", _command)]
+
+
+def _command() -> Any:
+    """Returns the module of the command. Raises OptionError if hypothesis is missing."""
+    from tokpar.optional_packages import optional_package  # the kit itself asks for no command
+
+    optional_package("hypothesis", "tokpar conform")
+    return import_module("tokpar_conformance.command")
 
 
 def __getattr__(name: str) -> object:

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from tokpar.optional_packages import optional_package
 from tokpar.types import Rows
 from tokpar_corpus.durable_files import FileLayer
-from tokpar_corpus.extras import pyarrow_module
 from tokpar_corpus.manifest import ShardFile
 from tokpar_corpus.shard_output import ShardOutput, abandon_all
 
@@ -29,7 +29,7 @@ class ColumnarWriter:
     def __init__(
         self, layer: FileLayer, folder: Path, stem: str, format_: str, dtype: str, has_names: bool
     ) -> None:
-        self._pa = pa = pyarrow_module("pyarrow", f"--format {format_}")
+        self._pa = pa = optional_package("pyarrow", f"--format {format_}")
         self._dtype = np.dtype(dtype)
         columns = [(IDS, pa.list_(pa.from_numpy_dtype(self._dtype)))]
         self._schema = pa.schema(columns + [(NAME, pa.string())] * has_names)
@@ -41,10 +41,10 @@ class ColumnarWriter:
 
     def _open_writer(self) -> Any:
         if self._format == "arrow":
-            return pyarrow_module("pyarrow.ipc", "--format arrow").new_file(
+            return optional_package("pyarrow.ipc", "--format arrow").new_file(
                 self._output, self._schema
             )
-        parquet = pyarrow_module("pyarrow.parquet", "--format parquet")
+        parquet = optional_package("pyarrow.parquet", "--format parquet")
         return parquet.ParquetWriter(
             self._output, self._schema, compression="zstd", use_dictionary=False
         )

@@ -11,10 +11,10 @@ import numpy as np
 
 from tokpar.arrays import byte_length
 from tokpar.errors import FileFormatError
+from tokpar.optional_packages import optional_package
 from tokpar.text_files import FIELDS, path_of
 from tokpar_corpus.build_options import Memory
 from tokpar_corpus.document_blocks import MISSING, NO_STRING, NO_UTF8, BadDocument, Block
-from tokpar_corpus.extras import pyarrow_module
 from tokpar_corpus.inputs import Input
 from tokpar_corpus.json_rows import TextOf
 from tokpar_corpus.lines import too_long
@@ -58,7 +58,7 @@ def _counted_blocks(
     first: int,
 ) -> Iterator[Block]:
     """Yields the blocks with the stored bytes up to their last rows."""
-    pa = pyarrow_module("pyarrow", input_.name)
+    pa = optional_package("pyarrow", input_.name)
     with input_.open() as file:
         try:
             row = seen = 0
@@ -83,7 +83,7 @@ def _batches(
     """Yields the record batches of a file, with at least these columns, and the number of stored
     bytes up to the end of each: for parquet, as if all rows had as many."""
     if input_.kind == "parquet":
-        parquet = pyarrow_module("pyarrow.parquet", input_.name).ParquetFile(file)
+        parquet = optional_package("pyarrow.parquet", input_.name).ParquetFile(file)
         _check_fields(input_, parquet.schema_arrow, fields)
         meta = parquet.metadata
         each = sum(meta.row_group(k).total_byte_size for k in range(meta.num_row_groups))
@@ -109,7 +109,7 @@ def _batches(
 def _open_ipc(input_: Input, file: BinaryIO) -> tuple[Any, Iterator[Any]]:
     """Returns the reader of an IPC file, or of an IPC stream as `datasets` writes it, and its
     record batches."""
-    pa, ipc = pyarrow_module("pyarrow", input_.name), pyarrow_module("pyarrow.ipc", input_.name)
+    pa, ipc = optional_package("pyarrow", input_.name), optional_package("pyarrow.ipc", input_.name)
     try:
         reader: Any = ipc.open_file(file)
     except pa.ArrowInvalid:
@@ -122,11 +122,11 @@ def _open_ipc(input_: Input, file: BinaryIO) -> tuple[Any, Iterator[Any]]:
 def kinds_of_columns(input_: Input) -> dict[str, str]:
     """Returns the kinds of the columns of a file, as `tokpar.text_files.choose_field` takes them.
     A binary column with a name of `FIELDS` counts as text. Raises FileFormatError, OSError."""
-    pa = pyarrow_module("pyarrow", input_.name)
+    pa = optional_package("pyarrow", input_.name)
     with input_.open() as file:
         try:
             if input_.kind == "parquet":
-                parquet = pyarrow_module("pyarrow.parquet", input_.name)
+                parquet = optional_package("pyarrow.parquet", input_.name)
                 schema = parquet.ParquetFile(file).schema_arrow
             else:
                 schema = _open_ipc(input_, file)[0].schema
@@ -173,7 +173,7 @@ def _cells(input_: Input, batch: Any, field: str) -> Iterator[Any]:
     columns = [batch.column(field)] if field in batch.schema.names else []
     if _nested_type(batch.schema, field) is not None:
         first, *names = path_of(field)
-        compute = pyarrow_module("pyarrow.compute", input_.name)
+        compute = optional_package("pyarrow.compute", input_.name)
         columns.append(compute.struct_field(batch.column(first), names))
     if len(columns) == 1:
         yield from columns[0]

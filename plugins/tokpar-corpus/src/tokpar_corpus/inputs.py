@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from tokpar.errors import OptionError
+from tokpar.optional_packages import optional_package
 from tokpar.text_files import uncompressed_blocks
-from tokpar_corpus.extras import pyarrow_module
 from tokpar_corpus.input_names import (
     COMPRESSED,
     KINDS,
@@ -212,7 +212,7 @@ def _names_in(folder: str) -> Iterator[str]:
 
 
 def _files_of_url(name: str, lines: bool, text: bool) -> tuple[list[Input], Sequence[str]]:
-    fs = pyarrow_module("pyarrow.fs", name)
+    fs = optional_package("pyarrow.fs", name)
     system, path = _filesystem(name)
     before = name[: len(name) - len(path)] if name.endswith(path) else name.split("://")[0] + "://"
     base = path if _MAGIC.isdisjoint(path) else path[: min(map(path.find, _MAGIC & set(path)))]
@@ -255,7 +255,7 @@ def _unless_recent(change_time: int) -> int:
 
 def _filesystem(url: str) -> tuple[Any, str]:
     """Returns pyarrow's file system for a URL, and the path in it. Raises OptionError."""
-    pyarrow, fs = pyarrow_module("pyarrow", url), pyarrow_module("pyarrow.fs", url)
+    pyarrow, fs = optional_package("pyarrow", url), optional_package("pyarrow.fs", url)
     try:
         system, path = fs.FileSystem.from_uri(url)
     except pyarrow.ArrowInvalid as error:

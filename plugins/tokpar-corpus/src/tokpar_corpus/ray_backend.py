@@ -11,11 +11,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from importlib import import_module
 from typing import Any
 
 from tokpar.cached_property import cached_property
 from tokpar.errors import OptionError, WorkerError
+from tokpar.optional_packages import optional_package
 from tokpar_corpus.build_progress import Progress
 from tokpar_corpus.durable_files import UNFINISHED, Disk
 from tokpar_corpus.job import BuildJob, Request, prepare
@@ -115,10 +115,7 @@ def _end(ray: Any, workers: list[Any], running: list[Any]) -> None:
 
 
 def _ray() -> Any:
-    try:
-        return import_module("ray")
-    except ImportError:
-        raise OptionError("--backend ray needs the package ray: pip install ray") from None
+    return optional_package("ray", "--backend ray")
 
 
 @contextmanager

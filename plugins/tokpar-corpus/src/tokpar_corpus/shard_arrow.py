@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tokpar.errors import FileFormatError
-from tokpar_corpus.extras import pyarrow_module
+from tokpar.optional_packages import optional_package
 from tokpar_corpus.shards import BLOCK_IDS, IdBlock, RawIds, ShardSource, blocks_of
 
 COLUMNS = ("input_ids", "tokens", "ids", "token_ids")
@@ -21,7 +21,7 @@ ROWS = 1024
 
 def open_shard(path: str) -> ShardSource:
     """Opens the shard in a `.parquet` or `.arrow`. See `tokpar_corpus.shards.open_shard`."""
-    pyarrow = pyarrow_module("pyarrow", path)
+    pyarrow = optional_package("pyarrow", path)
     try:
         return _open(path, pyarrow)
     except pyarrow.ArrowException as error:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tokpar.errors import OptionError
+from tokpar.optional_packages import optional_package
 from tokpar_corpus.columnar import ColumnarWriter
 from tokpar_corpus.durable_files import FileLayer
-from tokpar_corpus.extras import pyarrow_module
 from tokpar_corpus.manifest import Options
 from tokpar_corpus.megatron import MOST_UINT16, MegatronWriter
 from tokpar_corpus.numpy_files import NumpyWriter
@@ -52,7 +52,7 @@ def dtype_for(format_: str, dtype: str, vocabulary_size: int) -> str:
 def writer_version(format_: str) -> str:
     """Returns the package that writes the files, with its version: the bytes may depend on it."""
     if format_ in ("parquet", "arrow"):
-        return f"pyarrow {pyarrow_module('pyarrow', f'--format {format_}').__version__}"
+        return f"pyarrow {optional_package('pyarrow', f'--format {format_}').__version__}"
     return "tokpar"
 
 

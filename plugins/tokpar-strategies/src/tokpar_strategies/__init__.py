@@ -5,21 +5,16 @@ Each module is imported when its strategy is first used."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any
 
-from tokpar.builtins import ImportedLater
-from tokpar.plugin import Strategy
-from tokpar.plugin.merge import MergerKind
-from tokpar.plugin.split import SplitterKind, hookimpl
+from tokpar.plugin import ImportedLater, MergerKind, SplitterKind, Strategy, hookimpl
 
 _PAPER = (("acceptance", "paper"),)
 _OTHER_MERGE = "'3.3x Faster HuggingFace Tokenizers for Single Sequence', its merge replaced"
 _AS_MIDPOINT = "as for auto; acceptance='paper' is the published midpoint filter, approximate"
 
 
-def _later(module: str, name: str = "build") -> Callable[..., Any]:
+def _later(module: str, name: str = "build") -> ImportedLater:
     return ImportedLater(f"tokpar_strategies.{module}", name)
 
 

@@ -1,5 +1,5 @@
-"""What the tests of wings share with those of tokpar: profiles of hypothesis, their own caches, and
-the fixtures of the conformance kit. For `from ... import *` in a conftest.py."""
+"""What the tests of plugins share with those of tokpar: profiles of hypothesis, caches, fixtures of
+the conformance kit. For `from ... import *` in plugins/conftest.py."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from tests.conftest import (
     few_texts,
     kept_by_files_before,
     pytest_collection_modifyitems,
+    pytest_make_collect_report,
     tables_folder,
     twelfths_but_for,
     twelfths_in_quick,
@@ -18,6 +19,7 @@ __all__ = [
     "few_texts",
     "kept_by_files_before",
     "pytest_collection_modifyitems",
+    "pytest_make_collect_report",
     "tables_folder",
     "twelfths_but_for",
     "twelfths_in_quick",

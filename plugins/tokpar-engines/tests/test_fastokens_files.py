@@ -11,6 +11,8 @@ import tokpar
 from tokpar.errors import EngineError
 from tokpar.patterns.shipped_patterns import GPT2
 
+pytest.importorskip("fastokens", reason="the engine is not installed: tokpar-engines[fastokens]")
+
 LINE = "naïve don't 12345 \u200d 中文 <x> e\u0301\n"
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tokenizers import AddedToken, Tokenizer, normalizers
 from tokpar_conformance import check_tokenizer
-from tokpar_gigatoken import LONG, is_divided
+from tokpar_engines.gigatoken_engine import LONG, is_divided
 
 import tokpar
 from tokpar.errors import EngineError, OptionError

@@ -6,10 +6,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from tokpar_engines import Calls, Engine, JsonFile, RankFile, engine_source, unhonoured
 
 from tokpar import OptionError, Rows
 from tokpar.plugin.tokenizer import KNOWN_ENCODINGS, IdArray, TokenizerSource, hookimpl
+from tokpar_engines import Calls, Engine, JsonFile, RankFile, engine_source, unhonoured
 
 LONG = 5 << 19
 """From so many UTF-8 bytes on, the batch call is not slower than the single call. It takes up to a

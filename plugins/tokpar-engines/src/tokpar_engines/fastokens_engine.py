@@ -10,10 +10,10 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from tokpar_engines import Calls, Engine, JsonFile, RankFile, engine_source
 
 from tokpar import Rows
 from tokpar.plugin.tokenizer import AddedToken, IdArray, TokenizerSource, hookimpl
+from tokpar_engines import Calls, Engine, JsonFile, RankFile, engine_source
 
 _POSSESSIVE = re.compile(r"\{[0-9]+(?:,[0-9]+)?\}\+")
 _BYTES = frozenset(f"<0x{byte:02X}>" for byte in range(256))
@@ -134,7 +134,7 @@ def overlapping(added_tokens: Sequence[AddedToken]) -> str | None:
 def _normalizes(file: JsonFile) -> bool:
     """True if the file has a normalizer that is not an empty sequence."""
     stage = file.config.get("normalizer")
-    return bool(stage) and stage.get("normalizers") != []
+    return stage is not None and bool(stage) and stage.get("normalizers") != []
 
 
 def _patterns(stage: Any) -> Iterator[str]:

@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from tokpar_engines import Calls, Engine, JsonFile, engine_source, unhonoured
 
 from tokpar import Rows
 from tokpar.plugin.tokenizer import IdArray, TokenizerSource, hookimpl, offsets_of
+from tokpar_engines import Calls, Engine, JsonFile, engine_source, unhonoured
 
 
 def encode(tokenizer: Any, text: str) -> IdArray:

@@ -7,6 +7,8 @@ from tokpar_conformance import check_tokenizer
 import tokpar
 from tokpar.errors import EngineError, OptionError
 
+pytest.importorskip("tokie", reason="the engine is not installed: tokpar-engines[tokie]")
+
 PIECES = ["▁", "▁the", "the", "▁a", "an", "in", "ing", "st", "▁don", "'", "1", "12", "中", "文"]
 LINE = "the ant didn't sing 12345 \u200d 中文 <x> e\u0301\n"
 

@@ -1,1 +1,0 @@
-from tests.support.wing_fixtures import *  # noqa: F403
