@@ -34,8 +34,28 @@ class IdRangeError(OptionError, OverflowError):
     """An id below 0, or from 2**32 on."""
 
 
+LONGEST_QUOTE = 200
+"""The most characters of input, or of another library's words, in a message."""
+_LONGEST_MESSAGE = 1000
+
+
+def quoted(said: object) -> str:
+    """Returns `said` as a message quotes it: its first `LONGEST_QUOTE` characters."""
+    words = str(said)
+    return words if len(words) <= LONGEST_QUOTE else f"{words[:LONGEST_QUOTE]}..."
+
+
 class FileFormatError(TokparError, ValueError):
-    """A file whose content is not what its name or caller promised."""
+    """A file whose content is not what its name or caller promised.
+
+    The middle of a long message is left out: it is a quotation of the file."""
+
+    def __init__(self, *args: object) -> None:
+        said = str(args[0]) if len(args) == 1 else ""
+        if len(said) > _LONGEST_MESSAGE:
+            half = _LONGEST_MESSAGE // 2 - LONGEST_QUOTE // 2
+            args = (f"{said[:half]}...{said[-half:]}",)
+        super().__init__(*args)
 
 
 class EngineError(TokparError, RuntimeError):

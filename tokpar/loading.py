@@ -96,7 +96,10 @@ def _as_it_is(source: object, engine: str | None, settings: dict[str, Any]) -> T
     what = str(source) if isinstance(source, os.PathLike) else type(source).__name__
     what = source if isinstance(source, str) else what
     if engine is not None:
-        raise UnknownNameError("tokenizer", what, (), f"engine={engine!r} does not load it")
+        from tokpar.files.foreign_files import and_its_kind  # only an error needs it
+
+        kind = and_its_kind(source) if isinstance(source, (str, os.PathLike)) else ""
+        raise UnknownNameError("tokenizer", what, (), f"engine={engine!r} does not load it{kind}")
     if isinstance(source, type):
         raise OptionError(f"{source.__qualname__} is a class; pass an object of it")
     if type(source).__module__.startswith("mistral_common."):

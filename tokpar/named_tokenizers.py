@@ -75,13 +75,13 @@ def tokenizer_named(name: str) -> object:
 
 
 def _unreadable(path: Path) -> str:
+    from tokpar.files.foreign_files import foreign_kind  # only an error needs it
+
+    kind = foreign_kind(path)
+    if kind is not None:
+        return f"{path}: {kind}"
     if path.suffix == ".model" or re.search(r"\.model\.v\d", path.name):
         return f"{path}: a SentencePiece model {SENTENCEPIECE}"
-    if path.suffix == ".gguf":
-        return (
-            f"{path}: a GGUF file has no normalizer, and only a name of llama.cpp for its pattern: "
-            "pass the tokenizer.json, the directory or the repository of the model it was made from"
-        )
     return (
         f"{path}: the name of a tokenizer's file tells its kind: expected one that ends in .json, "
         ".tiktoken, or .txt (BERT's vocab.txt)"

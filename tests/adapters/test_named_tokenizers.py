@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,8 @@ def transformers() -> Any:
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache of the Hub with one repository; no net."""
+    with suppress(ImportError):
+        import_module("transformers.utils.hub")  # keeps the function that is replaced below
     snapshot = tmp_path / "hub" / "models--some--model" / "snapshots" / "abc"
     snapshot.mkdir(parents=True)
     refs = tmp_path / "hub" / "models--some--model" / "refs"

@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from tokpar.adapter_parts import Loader
+from tokpar.adapters.directory_files import file_to_name
 from tokpar.adapters.hf_version import KEPT_IN_VERSION_4
 from tokpar.adapters.settings import TEKKEN, DirectoryTokenizer, Settings, is_panic
-from tokpar.errors import FileFormatError, OptionError
+from tokpar.errors import FileFormatError, OptionError, quoted
 from tokpar.foreign_errors import raise_foreign
 
 AUTO_TOKENIZER = "AutoTokenizer"
@@ -54,7 +55,7 @@ def load(name: str, **options: Any) -> DirectoryTokenizer:
 
 
 def _why_not_made(transformers: Any, name: str, error: BaseException) -> str:
-    version, said = transformers.__version__, str(error).strip().partition("\n")[0][:300]
+    said = quoted(str(error).strip().partition("\n")[0].rstrip(" :"))
     if "trust_remote_code" in str(error):
         auto = import_module("transformers.models.auto.tokenization_auto")
         mapping = auto.get_tokenizer_config(name, local_files_only=True).get("auto_map")
@@ -66,9 +67,14 @@ def _why_not_made(transformers: Any, name: str, error: BaseException) -> str:
             "AutoTokenizer.from_pretrained(..., trust_remote_code=True) returns, or name the file "
             "(tokenizer.json)"
         )
+    instead = "pass a tokenizer object, or name a file of it"
+    if os.path.isdir(name):
+        instead = file_to_name(Path(name))
+        if not instead.startswith("pass"):
+            instead = f"pass a tokenizer object, or {instead}"
     return (
-        f"transformers {version} makes no tokenizer of it ({type(error).__name__}: {said}): pass "
-        "a tokenizer object, or name the file (tokenizer.json, vocab.txt, a .tiktoken file)"
+        f"transformers {transformers.__version__} makes no tokenizer of it "
+        f"({type(error).__name__}: {said}): {instead}"
     )
 
 

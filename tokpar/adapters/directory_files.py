@@ -16,6 +16,8 @@ from tokpar.errors import FileFormatError
 from tokpar.files.formats import read_config, read_object
 
 TOKENIZER_JSON = "tokenizer.json"
+_MOST_NAMES = 12
+"""The most files of a directory that a message lists."""
 GENERIC = ("PreTrainedTokenizerFast", "TokenizersBackend")
 _SILENT_SUFFIXES = (
     *(".safetensors", ".bin", ".pt", ".pth", ".h5", ".onnx", ".gguf", ".msgpack", ".npz"),
@@ -53,7 +55,7 @@ def load(directory: Path, why: str) -> DirectoryTokenizer:
     if found is not None:
         raise FileFormatError(
             f"{directory}: {found}, and only transformers knows what it does ({why}): pip install "
-            f"transformers, or name the file ({_file_of(directory)})"
+            f"transformers, or {file_to_name(directory)}"
         )
     path = directory / TOKENIZER_JSON
     applied = [name for name in ("truncation", "padding") if read_config(path).get(name)]
@@ -65,11 +67,23 @@ def load(directory: Path, why: str) -> DirectoryTokenizer:
     )
 
 
-def _file_of(directory: Path) -> str:
-    """Returns the path of the file that a user may mean, or the kinds of such files."""
+def file_to_name(directory: Path) -> str:
+    """Returns what a user can pass instead of a directory, in words: its first file that `load`
+    reads alone, else what the directory holds and what can be made of it."""
     kinds = (TOKENIZER_JSON, TEKKEN, "vocab.txt", "*.tiktoken", "*.model")
-    paths = (str(path) for kind in kinds for path in sorted(directory.glob(kind)))
-    return next(paths, ", ".join(kinds))
+    file = next((path for kind in kinds for path in sorted(directory.glob(kind))), None)
+    if file is not None:
+        return f"name the file ({file})"
+    names = sorted(path.name for path in directory.iterdir())
+    held = ", ".join(names[:_MOST_NAMES]) or "nothing"
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    told = f"it holds {held}{more}, and no file that can be named alone"
+    if {"vocab.json", "merges.txt"} <= set(names):
+        told += (
+            "; vocab.json and merges.txt lack the other stages: pass the object that a class of "
+            "transformers makes of the directory, such as GPT2TokenizerFast.from_pretrained"
+        )
+    return f"pass a tokenizer object: {told}"
 
 
 def _deciding_settings(directory: Path) -> Iterator[str]:

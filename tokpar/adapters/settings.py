@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from tokpar.adapter_parts import Loader
 from tokpar.arrays import has_surrogate
-from tokpar.errors import EngineError, FileFormatError, OptionError
+from tokpar.errors import EngineError, FileFormatError, OptionError, quoted
 from tokpar.foreign_errors import raise_foreign
 from tokpar.limits import CACHE_BYTES, require_cache_bytes
 
@@ -174,7 +174,7 @@ def _name_surrogate(error: TypeError, texts: Sequence[str]) -> None:
     """Add to `error` where the first of these texts with a lone surrogate has it: tokenizers says
     of such a text only that it must be str."""
     text = next((text for text in texts if isinstance(text, str) and has_surrogate(text)), None)
-    if text is None or _SURROGATE_ADVICE in str(error):
+    if text is None:
         return
     place = next(place for place, char in enumerate(text) if "\ud800" <= char <= "\udfff")
     error.args = (
@@ -195,4 +195,8 @@ def refusing(path: Path) -> Iterator[None]:
         raise_foreign(error)
         if not isinstance(error, Exception) and not is_panic(error):
             raise
-        raise FileFormatError(f"{path} is not a tokenizer.json of Hugging Face: {error}") from error
+        from tokpar.files.foreign_files import and_its_kind  # only an error needs it
+
+        raise FileFormatError(
+            f"{path} is not a tokenizer.json of Hugging Face: {quoted(error)}{and_its_kind(path)}"
+        ) from error

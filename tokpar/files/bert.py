@@ -11,6 +11,7 @@ from typing import Any
 
 from tokpar.arrays import SPACES
 from tokpar.errors import FileFormatError
+from tokpar.files.foreign_files import and_its_kind
 from tokpar.files.vocabulary import added_entry
 from tokpar.types import AddedToken
 
@@ -79,10 +80,12 @@ def _require_tokens(ids: Mapping[str, int], path: str | os.PathLike[str]) -> Non
         return
     for line, number in ids.items():
         if len(line.split()) > 1 or (number == 0 and line.startswith("{")):
-            raise FileFormatError(f"{path}, line {number + 1}: {_EXPECTED}, got {line[:60]!r}")
+            raise FileFormatError(
+                f"{path}, line {number + 1}: {_EXPECTED}, got {line[:60]!r}{and_its_kind(path)}"
+            )
     raise FileFormatError(
         f"{path}: {_EXPECTED}, {', '.join(REQUIRED)} among them; none of the {len(ids)} tokens is "
-        f"{' or '.join(missing)}"
+        f"{' or '.join(missing)}{and_its_kind(path)}"
     )
 
 
@@ -98,7 +101,9 @@ def read_vocab_txt(path: str | os.PathLike[str]) -> dict[str, int]:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         number = data.count(b"\n", 0, error.start) + 1
-        raise FileFormatError(f"{path}, line {number}: expected UTF-8 text ({error})") from error
+        raise FileFormatError(
+            f"{path}, line {number}: expected UTF-8 text ({error}){and_its_kind(path)}"
+        ) from error
     if not text:
         raise FileFormatError(f"{path}: {_EXPECTED}, the file is empty")
     lines = text.removesuffix("\n").split("\n")

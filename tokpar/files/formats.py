@@ -11,7 +11,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tokpar.errors import FileFormatError
+from tokpar.errors import FileFormatError, quoted
 from tokpar.files.format_upgrade import as_format_one
 from tokpar.files.vocabulary import Ranks
 
@@ -34,7 +34,10 @@ def read_ranks(path: Source) -> Ranks:
     line_of: dict[bytes, int] = {}
     for number, line in enumerate(Path(path).read_bytes().splitlines(), 1):
         if line:
-            token, rank = _parse_rank_line(line, f"{path}, line {number}")
+            try:
+                token, rank = _parse_rank_line(line, f"{path}, line {number}")
+            except FileFormatError as error:
+                raise _refused(path, str(error)) from error
             ranks[token] = rank
             line_of[token] = number
     _require_one_token_each(ranks, line_of, path)
@@ -83,18 +86,26 @@ def missing_bytes(spellings: Iterable[Spelling], tokens: Container[Spelling]) ->
     return [k for k, token in enumerate(spellings) if token not in tokens and k not in _NEVER]
 
 
+def _refused(path: Source, said: str) -> FileFormatError:
+    """Returns the error of a file, which names its kind if that is known."""
+    from tokpar.files.foreign_files import and_its_kind  # only an error needs it
+
+    return FileFormatError(said + and_its_kind(path))
+
+
 def read_object(path: Source) -> dict[str, Any]:
     """Returns a parsed JSON file. Raises FileFormatError if it is not UTF-8, or no JSON object."""
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
-        raise FileFormatError(f"{path}: expected UTF-8 text ({error})") from None
+        raise _refused(path, f"{path}: expected UTF-8 text ({quoted(error)})") from None
     except json.JSONDecodeError as error:
-        raise FileFormatError(f"{path}: line {error.lineno}: expected JSON ({error.msg})") from None
+        said = f"{path}: line {error.lineno}: expected JSON ({error.msg})"
+        raise _refused(path, said) from None
     except RecursionError as error:
         raise FileFormatError(f"{path}: expected JSON ({error})") from None
     if not isinstance(data, dict):
-        raise FileFormatError(f"{path}: expected an object, got {type(data).__name__}")
+        raise _refused(path, f"{path}: expected an object, got {type(data).__name__}")
     return data
 
 
@@ -103,7 +114,7 @@ def read_config(path: Source) -> dict[str, Any]:
     FileFormatError if it is not UTF-8, or not a JSON object with a "model"."""
     data = read_object(path)
     if not isinstance(data.get("model"), dict):
-        raise FileFormatError(f'{path}: expected an object with a "model"')
+        raise _refused(path, f'{path}: expected an object with a "model"')
     if not isinstance(data.get("added_tokens") or [], list):
         raise FileFormatError(f"{path}: added tokens: expected a list")
     return as_format_one(data)

@@ -19,7 +19,7 @@ from tokpar.adapters.decoding_parts import refuse_skipping
 from tokpar.adapters.settings import POSTPROCESS_FLAGS, check_names, flags, path_of
 from tokpar.arrays import IdArray, SpanArray, byte_starts
 from tokpar.cached_property import cached_property
-from tokpar.errors import FileFormatError, OptionError
+from tokpar.errors import FileFormatError, OptionError, quoted
 from tokpar.facts.hf_facts import facts_with_tokens, token_lengths
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.files.formats import read_config, read_ranks
@@ -86,7 +86,7 @@ def _of_json(path: Path, settings: Mapping[str, bool]) -> PureTokenizer | FileTo
     try:
         return FileTokenizer(config, path.stem, **settings)
     except FileFormatError as error:
-        raise FileFormatError(f"{path}: {error}") from None
+        raise FileFormatError(f"{path}: {quoted(error)}") from None
 
 
 def _decodes_bytes(config: Mapping[str, Any]) -> bool:
