@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import tiktoken
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import tokpar
 from tests.support.tiktoken_parts import SPECIALS, encoding
 from tokpar.adapters.tiktoken import TiktokenTokenizer, load
 from tokpar.cuts.finder import finder_for
@@ -171,3 +173,26 @@ def test_a_disallowed_token_can_hide_an_allowed_one_that_it_begins_with() -> Non
         for i, token in enumerate(["<|end|>", "<|end|><|of|>"])
     ]  # fmt: skip
     assert found.count(True) == 1
+
+
+@pytest.mark.ids
+def test_special_tokens_that_are_not_allowed_are_text_whatever_encode_to_numpy_makes_of_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """That of tiktoken 0.9 takes them for special tokens."""
+    from tokpar.adapters import tiktoken as adapters
+
+    def of_early_releases(self: tiktoken.Encoding, text: str, **settings: Any) -> Any:
+        ids = self.encode(text, allowed_special="all")
+        return np.array(ids, dtype=np.uint32)
+
+    monkeypatch.setattr(tiktoken.Encoding, "encode_to_numpy", of_early_releases)
+    adapters._numpy_takes_settings.cache_clear()
+    try:
+        own = small({"<|end|>": 300})
+        settings: dict[str, Any] = {"allowed_special": set(), "disallowed_special": ()}
+        expected = own.encode("a<|end|>", **settings)
+        assert tokpar.load(own, **settings).encode("a<|end|>").tolist() == expected
+        assert tokpar.encode("a<|end|>", tokpar.load(own, **settings)) == expected
+    finally:
+        adapters._numpy_takes_settings.cache_clear()

@@ -6,6 +6,7 @@ chunks."""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from functools import cache, partial
 from itertools import chain
@@ -149,6 +150,17 @@ def _from_file(
         raise OptionError(f"pat_str {pat_str!r} cannot be used: {error}") from error
 
 
+@cache
+def _numpy_takes_settings() -> bool:
+    """False where `encode_to_numpy` matches special tokens that are not allowed, as that of
+    tiktoken 0.9 does."""
+    ranks = {bytes([byte]): byte for byte in range(256)}
+    small = tiktoken.Encoding(
+        "small", pat_str=r"[\s\S]", mergeable_ranks=ranks, special_tokens={"ab": 256}
+    )
+    return len(small.encode_to_numpy("ab", allowed_special=set(), disallowed_special=())) == 2
+
+
 class TiktokenTokenizer(EncodingAdapter, CachedAdapter):
     """The adapter of one encoding; see `load`."""
 
@@ -170,6 +182,7 @@ class TiktokenTokenizer(EncodingAdapter, CachedAdapter):
         self._disallowed_specials = _names(
             "disallowed_special", disallowed_special, everything - allowed_specials
         )
+        self._asks_numpy = everything <= allowed_specials or _numpy_takes_settings()
 
     @cached_property
     def facts(self) -> Facts:
@@ -314,16 +327,15 @@ class TiktokenTokenizer(EncodingAdapter, CachedAdapter):
         return self.encode(text)
 
     def _whole(self, text: str) -> IdArray:
-        try:
-            ids: IdArray = self.encoding.encode_to_numpy(
-                text, allowed_special=self._allowed_specials, disallowed_special=()
-            )
-        except UnicodeEncodeError:  # encode() replaces lone surrogates, encode_to_numpy does not
-            plain = self.encoding.encode(
-                text, allowed_special=self._allowed_specials, disallowed_special=()
-            )
-            return np.array(plain, dtype=np.uint32)
-        return ids
+        allowed = self._allowed_specials
+        with suppress(UnicodeEncodeError):  # encode() replaces lone surrogates, this does not
+            if self._asks_numpy:
+                ids: IdArray = self.encoding.encode_to_numpy(
+                    text, allowed_special=allowed, disallowed_special=()
+                )
+                return ids
+        plain = self.encoding.encode(text, allowed_special=allowed, disallowed_special=())
+        return np.array(plain, dtype=np.uint32)
 
     def wants_one_thread(self, texts: Sequence[str]) -> bool:
         """True if these texts should run on one thread: the threads would contend for the regex
