@@ -86,7 +86,9 @@ class BatchRow:
         if self.is_divided:
             assert self.batch_facts.licence is not None
             return self.batch_facts.licence
-        return licence_for(self.batch_facts.tokenizer, self.text) if self.by_call else None
+        if not self.by_call or not self.text:  # an empty text has no region to divide
+            return None
+        return licence_for(self.batch_facts.tokenizer, self.text)
 
     @property
     def origin(self) -> Origin:

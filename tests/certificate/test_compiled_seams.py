@@ -124,3 +124,8 @@ def test_the_checker_asks_for_each_distinct_segment_of_such_a_text_once() -> Non
     assert report.ok
     assert report.level == "ids"
     assert sum(map(len, asked)) < len(text) // 10
+
+
+def test_empty_texts_of_a_batch_have_no_region_and_check() -> None:
+    for encoding in tokpar.Encoder("default", strategy="serial").encode_batch(["", "", "a b"]):
+        assert tokpar.check(encoding, "" if not len(encoding) else "a b").ok
