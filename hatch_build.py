@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-FOLDER = Path("tokpar", "cache")
+FOLDER = Path("tokpar", "compiled")
 SOURCES = {name: f"{name}.py" for name in ("_merges", "_vocabulary", "_contents")}
 SOURCES["_call"] = "call.c"
 STABLE = (
@@ -52,7 +52,7 @@ class Kernel(BuildHookInterface):
 
 def write_digest(root, folder):
     """The file beside the libraries that says which sources they were made of."""
-    sources = runpy.run_path(str(root / "tokpar" / "kernel_sources.py"))
+    sources = runpy.run_path(str(root / "tokpar" / "process" / "kernel_sources.py"))
     file = folder / sources["DIGEST"]
     file.write_text(sources["sources_digest"](root / FOLDER) + "\n", encoding="ascii")
     return file

@@ -33,8 +33,8 @@ from tests.support.profiles import at_most as at_most
 from tests.support.profiles import cases as cases
 from tests.support.profiles import divided as divided
 from tests.support.profiles import drawn as drawn
-from tokpar import kernel_modules
-from tokpar.disk_cache import directory as directory_of_results
+from tokpar.process import kernel_modules
+from tokpar.process.disk_cache import directory as directory_of_results
 
 os.environ.pop("COLUMNS", None)  # of pytest-xdist: output that is captured has no width
 for profile, count in EXAMPLES.items():
@@ -220,7 +220,7 @@ def compiled_calls(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
     Without a mark a test runs as a program of a user does: the engine encodes until the tables are
     made in the background."""
     if request.node.get_closest_marker("compiled_at_once"):
-        monkeypatch.setattr("tokpar.cache.compiled_build.IN_BACKGROUND", False)
+        monkeypatch.setattr("tokpar.compiled.compiled_build.IN_BACKGROUND", False)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -233,14 +233,14 @@ def tables_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         return directory_of_results(kind) if "TOKPAR_CACHE" in os.environ else folder / kind
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("tokpar.disk_cache.directory", chosen)
+        patched.setattr("tokpar.process.disk_cache.directory", chosen)
         yield
 
 
 @pytest.fixture
 def engine_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tokenizers have no compiled call."""
-    monkeypatch.setattr("tokpar.kernel_modules.CALL", None)
+    monkeypatch.setattr("tokpar.process.kernel_modules.CALL", None)
 
 
 @pytest.fixture(scope="session")

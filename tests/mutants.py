@@ -49,19 +49,20 @@ LOADED = ["hypothesis.strategies", "numpy", "pytest", "regex", "tiktoken", "toke
 """Is imported once, before the tests of any fault; nothing of tokpar."""
 DOORS = "pipeline/test_doors.py pipeline/test_regressions.py"
 ROOMS = {
-    "cuts": f"cuts/*.py | cuts facts cache/test_recalled.py methods/test_lossless.py {DOORS}",
-    "patterns": "patterns/*.py regexes/*.py | patterns cuts certificate/test_windows_checked.py",
-    "cache": f"cache/[!_]*.py | cache {DOORS}",
-    "call": f"cache/call*.h cache/call.c | cache decoding adapters/test_offsets.py {DOORS}",
-    "pipeline": "pipeline.py encoder.py joining.py concatenation.py text_batches.py spans.py"
+    "cuts": f"cuts/*.py | cuts facts compiled/test_recalled.py methods/test_lossless.py {DOORS}",
+    "patterns": "patterns/*.py | patterns cuts certificate/test_windows_checked.py",
+    "compiled": f"compiled/[!_]*.py | compiled {DOORS}",
+    "call": f"compiled/call*.h compiled/call.c"
+    f" | compiled decoding adapters/test_offsets.py {DOORS}",
+    "pipeline": "pipeline/*.py encoder.py results/adding_up.py results/spans.py"
     " | pipeline methods/test_lossless.py methods/test_combining.py",
     "sessions": f"sessions/*.py cuts/stable_cuts.py | sessions cuts/test_stream_parts.py {DOORS}",
-    "streams": "streaming.py chunks/*.py"
+    "streams": "sessions/streaming.py chunks/*.py"
     f" | chunks cuts/test_stream_parts.py pipeline/test_stream.py {DOORS}",
     "offsets": "adapters/hf_offset*.py adapters/hf_[tp]*.py facts/wrong_offsets.py"
     " | adapters integrations",
     "decoding": "decoding/*.py | decoding",
-    "checker": "certificate/*.py | certificate trust",
+    "checker": "certificate/*.py | certificate untrusted",
 }
 """Of each room: the files in tokpar/ that get faults, and the tests in tests/ that run."""
 
@@ -222,7 +223,7 @@ class Copy:
 
     def noticed_by(self, fault: Fault, tests: Sequence[str], *how: Any) -> str | None:
         """The test that fails with the fault, alone too, or None. `how`: see `run`."""
-        file, library = self.folder / fault.file, self.folder / "tokpar/cache/_call.abi3.so"
+        file, library = self.folder / fault.file, self.folder / "tokpar/compiled/_call.abi3.so"
         text, compiled = file.read_bytes(), library.read_bytes()
         self._write(file, text[: fault.start] + fault.new.encode() + text[fault.stop :])
         try:

@@ -67,8 +67,8 @@ from tokpar.calls import (
     strategies,
     stream,
 )
+from tokpar.contract.interfaces import TokenizerAdapter
 from tokpar.encoder import Encoder
-from tokpar.encoding import Batch, Encoding
 from tokpar.errors import (
     ChangedError,
     ControlTokenError,
@@ -84,8 +84,8 @@ from tokpar.errors import (
     UnknownNameError,
     WorkerError,
 )
-from tokpar.interfaces import TokenizerAdapter
 from tokpar.loading import load
+from tokpar.results.encoding import Batch, Encoding
 from tokpar.types import Piece, Report, Rows, Rule, Seam, Trust
 
 if typing.TYPE_CHECKING:
@@ -98,19 +98,19 @@ if typing.TYPE_CHECKING:
     from tokpar.chunks.text_chunk import TextChunk as TextChunk
     from tokpar.decoding.streams import DecodeStream as DecodeStream
     from tokpar.decoding.streams import DecodeStreams as DecodeStreams
-    from tokpar.encoder_report import EncoderReport as EncoderReport
     from tokpar.integrations import as_hf as as_hf
     from tokpar.integrations import as_tiktoken as as_tiktoken
     from tokpar.integrations.patch import TransformersPatch as TransformersPatch
     from tokpar.integrations.patch import patch_transformers as patch_transformers
-    from tokpar.registry import PluginRecord as PluginRecord
-    from tokpar.registry import StrategyRecord as StrategyRecord
-    from tokpar.seams import Seams as Seams
+    from tokpar.registry.tables import PluginRecord as PluginRecord
+    from tokpar.registry.tables import StrategyRecord as StrategyRecord
+    from tokpar.results.encoder_report import EncoderReport as EncoderReport
+    from tokpar.results.seams import Seams as Seams
     from tokpar.sessions.pins import Region as Region
     from tokpar.sessions.session import Session as Session
     from tokpar.sessions.session import SessionPatch as SessionPatch
-    from tokpar.trust.trusted_session import TrustedPatch as TrustedPatch
-    from tokpar.trust.trusted_session import TrustedSession as TrustedSession
+    from tokpar.untrusted.trusted_session import TrustedPatch as TrustedPatch
+    from tokpar.untrusted.trusted_session import TrustedSession as TrustedSession
 
 __version__ = "0.1.0"
 
@@ -176,20 +176,20 @@ _LATER = {
     "CheckReport": "certificate.findings",
     "DecodeStream": "decoding.streams",
     "DecodeStreams": "decoding.streams",
-    "EncoderReport": "encoder_report",
+    "EncoderReport": "results.encoder_report",
     "Finding": "certificate.findings",
     "KeptTexts": "chunks.budget",
     "Level": "certificate.findings",
-    "PluginRecord": "registry",
+    "PluginRecord": "registry.tables",
     "Region": "sessions.pins",
-    "Seams": "seams",
+    "Seams": "results.seams",
     "Session": "sessions.session",
     "SessionPatch": "sessions.session",
-    "StrategyRecord": "registry",
+    "StrategyRecord": "registry.tables",
     "TextChunk": "chunks.text_chunk",
     "TransformersPatch": "integrations.patch",
-    "TrustedPatch": "trust.trusted_session",
-    "TrustedSession": "trust.trusted_session",
+    "TrustedPatch": "untrusted.trusted_session",
+    "TrustedSession": "untrusted.trusted_session",
     "as_hf": "integrations",
     "as_tiktoken": "integrations",
     "patch_transformers": "integrations.patch",

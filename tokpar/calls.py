@@ -15,20 +15,20 @@ from stat import S_ISDIR
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tokpar.arrays import IdArray
-from tokpar.combining import StrategyName
+from tokpar.contract.interfaces import Executor
 from tokpar.encoder import BATCH_BYTES, Encoder, Spans, Texts
-from tokpar.encoding import Batch, Encoding
-from tokpar.foreign_errors import raise_foreign
-from tokpar.fork_locks import own_lock
-from tokpar.interfaces import Executor
-from tokpar.limits import require_text
 from tokpar.loading import DEFAULT_TOKENIZER, load
-from tokpar.registry import PluginRecord, StrategyRecord, registry
+from tokpar.process.fork_locks import own_lock
+from tokpar.process.interrupts import raise_foreign
+from tokpar.process.limits import require_text
+from tokpar.registry.combining import StrategyName
+from tokpar.registry.tables import PluginRecord, StrategyRecord, registry
+from tokpar.results.encoding import Batch, Encoding
 
 if TYPE_CHECKING:
     from tokpar.certificate.findings import CheckReport
     from tokpar.chunks.budget import Keep, KeptTexts
-    from tokpar.trust.trusted_encoder import Control
+    from tokpar.untrusted.trusted_encoder import Control
 
 MOST_KEPT = 4
 """How many encoders are kept for paths and names, and how many for each tokenizer object."""

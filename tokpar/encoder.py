@@ -12,43 +12,50 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from tokpar.adapter_parts import (
+from tokpar.arrays import IdArray, frozen_ids, lengths_of
+from tokpar.contract.adapter import (
     ids_for_own_call,
     later_call_of,
     own_call_of,
     why_not_compiled,
 )
-from tokpar.arrays import IdArray, frozen_ids, lengths_of
-from tokpar.cached_property import cached_property
-from tokpar.combining import StrategyName, build_parts
-from tokpar.encoding import Batch, Encoding, KnownRow
+from tokpar.contract.interfaces import (
+    Decodes,
+    Executor,
+    HasSpec,
+    PostProcesses,
+    TokenizerAdapter,
+    facts_of,
+)
+from tokpar.contract.part_checks import require_methods
 from tokpar.errors import OptionError
-from tokpar.foreign_parts import require_methods
-from tokpar.fork_locks import own_lock
-from tokpar.interfaces import Decodes, Executor, HasSpec, PostProcesses, TokenizerAdapter, facts_of
-from tokpar.limits import require_text, worker_count
 from tokpar.loading import DEFAULT_TOKENIZER, load
-from tokpar.plan import Plan, serial_report
-from tokpar.policy import TOO_SHORT, Fit, fit_for, smallest_row
-from tokpar.registry import registry
-from tokpar.seams import NO_SEAMS
-from tokpar.text_counts import ENGINE, STRATEGY, TextCounts, fallback_reason
+from tokpar.pipeline.plan import Plan, serial_report
+from tokpar.pipeline.sizes import TOO_SHORT, Fit, fit_for, smallest_row
+from tokpar.process.cached_property import cached_property
+from tokpar.process.fork_locks import own_lock
+from tokpar.process.limits import require_text, worker_count
+from tokpar.registry.combining import StrategyName, build_parts
+from tokpar.registry.tables import registry
+from tokpar.results.encoding import Batch, Encoding, KnownRow
+from tokpar.results.seams import NO_SEAMS
+from tokpar.results.text_counts import ENGINE, STRATEGY, TextCounts, fallback_reason
 from tokpar.types import Facts, Rows, Seam
 
 if TYPE_CHECKING:
-    from tokpar.cache.compiled_build import LaterCall
-    from tokpar.cache.compiled_call import CompiledCall
     from tokpar.chunks.boundaries import Boundary
     from tokpar.chunks.budget import Keep, KeptTexts
     from tokpar.chunks.end_ids import Side
     from tokpar.chunks.text_chunk import TextChunk
+    from tokpar.compiled.compiled_build import LaterCall
+    from tokpar.compiled.compiled_call import CompiledCall
     from tokpar.decoding.streams import DecodeStream, DecodeStreams
     from tokpar.decoding.tables import DecodeTable
-    from tokpar.encoder_report import EncoderReport
+    from tokpar.pipeline.short_texts import PartEncoder
+    from tokpar.results.encoder_report import EncoderReport
     from tokpar.sessions.session import Session
-    from tokpar.short_texts import PartEncoder
-    from tokpar.trust.trusted_encoder import Control, TrustedEncoder
-    from tokpar.trust.trusted_session import TrustedSession
+    from tokpar.untrusted.trusted_encoder import Control, TrustedEncoder
+    from tokpar.untrusted.trusted_session import TrustedSession
 
 LONGEST_ALONE = 1 << 16
 """Code points below which one thread encodes a text by the compiled call."""
@@ -119,7 +126,7 @@ class Encoder:
         uses_call = strategy == "auto" and parts.tunable and executor in ("auto", "memo")
         self._later_call: LaterCall | None = later_call_of(own) if uses_call else None
         if self._later_call is not None and self._later_call.is_being_made:
-            from tokpar import results  # noqa: F401  # the first text does not wait for a module
+            from tokpar.pipeline import call_result as results  # noqa: F401  # the first text does not wait for a module
         limit = own.truncates_to if isinstance(own, PostProcesses) else None
         self._most_ids = sys.maxsize if limit is None else limit
         self._compiled_report = replace(
@@ -177,7 +184,9 @@ class Encoder:
             tokenizer = self.tokenizer
             return kept_ids(text, tokenizer, self.rows_of_parts, max_tokens, side)
         if self._own_call is not None and len(text) < alone:
-            from tokpar.results import encode_by_own_call  # the compiled call does without it
+            from tokpar.pipeline.call_result import (
+                encode_by_own_call,  # the compiled call does without it
+            )
 
             found = encode_by_own_call(text, self.tokenizer, self._own_call, short)
             self._counts.add({ENGINE: 1}, self.fallback_reason)
@@ -188,13 +197,13 @@ class Encoder:
         self, segments: Iterable[tuple[str, bool]], *, control: Control = "default"
     ) -> Encoding:
         """Returns the ids of the text that the segments (text, trusted) make up, see `encode`."""
-        from tokpar.trust.segments import joined_segments  # other texts do without it
+        from tokpar.untrusted.segments import joined_segments  # other texts do without it
 
         return self.trusted_encoder(control).encode(*joined_segments(segments))
 
     def trusted_encoder(self, control: Control = "default") -> TrustedEncoder:
         """Returns what encodes texts with untrusted parts. Raises OptionError."""
-        from tokpar.trust.trusted_encoder import TrustedEncoder  # other texts do without it
+        from tokpar.untrusted.trusted_encoder import TrustedEncoder  # other texts do without it
 
         key = control if isinstance(control, str) else tuple(sorted({*control}))
         found = self._trusted_encoders.get(key)
@@ -219,7 +228,7 @@ class Encoder:
         self._counts.one_compiled()
         final = ids
         if not call.is_final or len(ids) > self._most_ids:
-            from tokpar.spans import postprocess_own  # most calls are final
+            from tokpar.results.spans import postprocess_own  # most calls are final
 
             own, row = cast(PostProcesses, self.tokenizer), call.without_special(ids)
             final = frozen_ids(postprocess_own(own, Rows.of([row]), [text])[0])
@@ -237,10 +246,10 @@ class Encoder:
         report = replace(self._compiled_report, seconds={"tokenize": seconds})
         own = call.without_special(ids)
         if len(text) < self._smallest_split:
-            from tokpar.spans import Origin  # importing tokpar does without it
+            from tokpar.results.spans import Origin  # importing tokpar does without it
 
             return KnownRow(NO_SEAMS, report, Origin(text, self.tokenizer, own))
-        from tokpar.compiled_row import compiled_row  # as above
+        from tokpar.pipeline.compiled_row import compiled_row  # as above
 
         return compiled_row(text, own, self.tokenizer, call, report, seams)
 
@@ -257,7 +266,7 @@ class Encoder:
         `texts`: str, UTF-8 `bytes`, or a pyarrow.Array or ChunkedArray of strings, whose memory is
         read in place where the cache answers. OptionError for nulls and invalid UTF-8, which names
         the text and the byte."""
-        from tokpar.cache.utf8_texts import texts_of  # importing tokpar does without it
+        from tokpar.compiled.utf8_texts import texts_of  # importing tokpar does without it
 
         return self._counted(self._encode_batch(texts_of(texts), self.tokenizer))
 
@@ -268,14 +277,14 @@ class Encoder:
 
     @property
     def fallback_reason(self) -> str:
-        """Why the engine encodes a text in one call, see `tokpar.encoder_report.REASONS`."""
+        """Why the engine encodes a text in one call; see `REASONS` of `encoder_report`."""
         later = later_call_of(self.tokenizer)
         return fallback_reason(later) if later is self._later_call else STRATEGY
 
     @property
     def report(self) -> EncoderReport:
         """What `encode`, `encode_batch` and `encode_iter` did so far, see `EncoderReport`."""
-        from tokpar.encoder_report import EncoderReport  # few callers ask for it
+        from tokpar.results.encoder_report import EncoderReport  # few callers ask for it
 
         why = why_not_compiled(self.tokenizer)
         return EncoderReport(self._counts.by_way, self._counts.fallbacks, why)
@@ -289,14 +298,14 @@ class Encoder:
         encoding keeps its own text alive and no other. When the caller stops early, a generator
         that yields the texts is closed. Raises what `encode` raises, with the number of the text;
         encodings of the texts before it come first."""
-        from tokpar.text_batches import batches_of, each_encoding  # see `encode_batch`
+        from tokpar.pipeline.text_batches import batches_of, each_encoding  # see `encode_batch`
 
         batches = batches_of(texts, batch_bytes)
         return each_encoding(batches, self._encodings_of)
 
     def _encodings_of(self, texts: Sequence[str]) -> Callable[[int], Encoding]:
         """Returns a function that returns the encoding of text k, as `encode` returns it."""
-        from tokpar.text_batches import postprocess_each  # see `encode_batch`
+        from tokpar.pipeline.text_batches import postprocess_each  # see `encode_batch`
 
         tokenizer = self.tokenizer
         if len(texts) == 1:
@@ -316,7 +325,7 @@ class Encoder:
         """Returns what `encode_batch` returns, as `aencode` does."""
         import asyncio  # importing tokpar does without them
 
-        from tokpar.cache.utf8_texts import texts_of
+        from tokpar.compiled.utf8_texts import texts_of
 
         some = texts_of(texts)  # the caller may change them later
         return await asyncio.to_thread(self.encode_batch, some)
@@ -340,10 +349,10 @@ class Encoder:
     def _encode_batch(
         self, texts: Sequence[str], tokenizer: TokenizerAdapter, postprocess: bool = True
     ) -> Batch:
-        from tokpar import pipeline  # importing tokpar does without it
+        from tokpar.pipeline import steps as pipeline  # importing tokpar does without it
 
         if type(texts) is not list or not {*map(type, texts)} <= {str}:
-            from tokpar.cache.utf8_texts import plain_texts  # few texts are no plain str
+            from tokpar.compiled.utf8_texts import plain_texts  # few texts are no plain str
 
             texts = plain_texts(texts)
         lengths = lengths_of(texts)
@@ -362,7 +371,7 @@ class Encoder:
 
         Each array comes as soon as its ids are final. All arrays together are the ids of `encode`.
         docs/streaming.md says which ids come how soon."""
-        from tokpar import streaming
+        from tokpar.sessions import streaming
 
         tokenizer = self.tokenizer
         rows_of = self.rows_of_parts
@@ -436,7 +445,7 @@ class Encoder:
     @cached_property
     def rows_of_parts(self) -> PartEncoder:
         """The fastest exact encoder of parts of a text, see `PartEncoder`."""
-        from tokpar.short_texts import PartEncoder  # importing tokpar does without it
+        from tokpar.pipeline.short_texts import PartEncoder  # importing tokpar does without it
 
         def in_parallel(texts: Sequence[str]) -> Batch:
             return self.unprocessed_batch(texts, self.tokenizer)
@@ -457,7 +466,7 @@ class Encoder:
     ) -> TrustedSession:
         """Returns a session whose `append` takes `trusted=False`: a text with untrusted parts, and
         its ids. `untrusted`, `control`: of `text`, as in `encode`. Raises OptionError."""
-        from tokpar.trust.trusted_session import TrustedSession  # see `encode_segments`
+        from tokpar.untrusted.trusted_session import TrustedSession  # see `encode_segments`
 
         return TrustedSession(self.trusted_encoder(control), text, untrusted)
 

@@ -6,10 +6,10 @@ import os
 from contextlib import suppress
 from typing import Any, Protocol, runtime_checkable
 
-from tokpar.adapter_parts import Loader, loader_of
+from tokpar.contract.adapter import Loader, loader_of
+from tokpar.contract.interfaces import TokenizerAdapter
 from tokpar.errors import OptionError, UnknownNameError
-from tokpar.interfaces import TokenizerAdapter
-from tokpar.registry import registry
+from tokpar.registry.tables import registry
 
 DEFAULT_TOKENIZER = "default"
 
@@ -75,7 +75,7 @@ def _load(source: object, engine: str | None, settings: dict[str, Any]) -> Token
         advice = registry().failed_plugins() or "`tokpar plugins` lists what is installed"
         raise UnknownNameError("engine", engine, known_names, advice)
     if isinstance(source, (str, os.PathLike)) and not (engine and os.path.isfile(source)):
-        from tokpar.named_tokenizers import tokenizer_named  # most callers have an object
+        from tokpar.adapters.named_tokenizers import tokenizer_named  # most callers have an object
 
         try:
             named = tokenizer_named(os.fspath(source))
@@ -96,7 +96,7 @@ def _as_it_is(source: object, engine: str | None, settings: dict[str, Any]) -> T
     what = str(source) if isinstance(source, os.PathLike) else type(source).__name__
     what = source if isinstance(source, str) else what
     if engine is not None:
-        from tokpar.files.foreign_files import and_its_kind  # only an error needs it
+        from tokpar.formats.foreign_files import and_its_kind  # only an error needs it
 
         kind = and_its_kind(source) if isinstance(source, (str, os.PathLike)) else ""
         raise UnknownNameError("tokenizer", what, (), f"engine={engine!r} does not load it{kind}")

@@ -32,8 +32,8 @@ def main(arguments: list[str]) -> int:
 
 def _patch() -> None:
     """Patch transformers, or log in one line why the program runs without."""
-    from tokpar.foreign_errors import raise_foreign
     from tokpar.integrations.patch import patch_transformers
+    from tokpar.process.interrupts import raise_foreign
 
     try:
         patch_transformers()

@@ -18,7 +18,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 import tokpar
 from tokpar.arrays import code_point_spans
 from tokpar.executors.serial_executor import SerialExecutor
-from tokpar.registry import build_strategy, registry
+from tokpar.registry.tables import build_strategy, registry
 from tokpar.types import Chunk, Piece, Seam
 
 TEXT = "The quick brown fox, 1234567 times over: the lazy dog naps."

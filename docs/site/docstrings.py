@@ -8,7 +8,7 @@ from typing import Any
 
 import griffe
 
-griffe.stdlib_decorators["tokpar.cached_property.cached_property"] = {"cached", "property"}
+griffe.stdlib_decorators["tokpar.process.cached_property.cached_property"] = {"cached", "property"}
 DOCTEST = re.compile(r"^>>> .*(?:\n.+)*", re.MULTILINE)
 CODE = re.compile(r"(^```(?:.*\n)*?```$|^    .*$|`[^`]+`)", re.MULTILINE)
 

@@ -21,7 +21,7 @@ from tests.support.small_models import byte_level
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.adapters.hf_version import load
 from tokpar.errors import EngineError, OptionError
-from tokpar.spans import postprocess_single
+from tokpar.results.spans import postprocess_single
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 

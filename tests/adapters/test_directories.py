@@ -24,8 +24,8 @@ from tests.support.directories_drawn import (
     write_directory,
 )
 from tests.support.profiles import divided
-from tokpar import named_tokenizers
-from tokpar.adapter_parts import Loader, loader_of
+from tokpar.adapters import named_tokenizers
+from tokpar.contract.adapter import Loader, loader_of
 from tokpar.errors import FileFormatError, OptionError, TokparError
 
 CALLS = ("__call__", "encode", "_encode_plus", "_batch_encode_plus")

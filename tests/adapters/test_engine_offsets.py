@@ -20,13 +20,13 @@ from tests.support.paths import VOCAB
 from tests.support.seams import assert_lossless, finder
 from tests.support.stages_drawn import TEXTS, drawn_tokenizer
 from tokpar.arrays import IdArray, SpanArray, byte_starts, clean_split
+from tokpar.contract.interfaces import facts_of
 from tokpar.facts.charsmap import Charsmap
 from tokpar.facts.hf_facts import MISPLACED
 from tokpar.facts.wrong_offsets import why_misplaced
-from tokpar.interfaces import facts_of
-from tokpar.overlap.acceptance import by_cut
-from tokpar.overlap.licences import overlap_of
-from tokpar.overlap.mergers import OverlapMerger
+from tokpar.methods.acceptance import by_cut
+from tokpar.methods.mergers import OverlapMerger
+from tokpar.methods.overlaps import overlap_of
 from tokpar.types import Chunk, Facts, Piece
 
 pytestmark = pytest.mark.compiled_at_once

@@ -19,7 +19,7 @@ from tokpar import Encoder
 from tokpar.adapters.hf_postprocess import postprocess_of
 from tokpar.adapters.hf_version import load
 from tokpar.errors import EngineError
-from tokpar.spans import postprocess_single
+from tokpar.results.spans import postprocess_single
 from tokpar.types import Rows
 
 CLS, SEP, PAD = 90, 91, 92

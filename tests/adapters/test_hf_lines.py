@@ -21,7 +21,7 @@ from tokpar.adapters import hf_version
 from tokpar.adapters.hf_postprocess import around_of
 from tokpar.errors import EngineError, FileFormatError
 from tokpar.facts.hf_facts import facts_from_json
-from tokpar.files.format_upgrade import as_format_one
+from tokpar.formats.format_upgrade import as_format_one
 
 pytestmark = pytest.mark.ids
 RELEASE = hf_version.installed_release()

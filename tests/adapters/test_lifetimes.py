@@ -15,9 +15,9 @@ import tokpar
 from tests.support.lifetimes import reference_to
 from tests.support.paths import VOCAB
 from tests.support.seams import part
+from tokpar.contract.interfaces import facts_of
 from tokpar.cuts.finder import finder_for
 from tokpar.cuts.normalizer_invariant import inert_for
-from tokpar.interfaces import facts_of
 
 TEXT = "Some words, 1234567 of them, and " + "aaaabbbbcdcd" * 300 + " at the end of it. " * 300
 

@@ -24,9 +24,9 @@ from tokenizers import Tokenizer
 import tokpar
 from tests.conftest import at_most, needs_kernel
 from tests.support.paths import VOCAB
-from tokpar import kernel_modules
 from tokpar.adapters.hf_look import EngineTokens
 from tokpar.cuts.added_token_contents import ROOT, Contents, build_automaton
+from tokpar.process import kernel_modules
 
 MOST_CHARS = 5 << 17
 """Code points that the engine encodes, whatever the added tokens are."""

@@ -17,7 +17,7 @@ from tokenizers import Tokenizer
 import tokpar
 from tests.support.cli_runs import run
 from tests.support.tokenizers_drawn import VOCAB
-from tokpar import named_tokenizers
+from tokpar.adapters import named_tokenizers
 from tokpar.errors import FileFormatError, UnknownNameError
 
 huggingface_hub = pytest.importorskip("huggingface_hub")

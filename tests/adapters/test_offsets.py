@@ -30,12 +30,12 @@ from tests.support.offsets_drawn import (
 )
 from tests.support.seams import finder
 from tests.support.stages_drawn import shaped
-from tokpar import concatenation
-from tokpar.adapter_parts import inserted_ids
 from tokpar.adapters import hf_offsets
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.arrays import code_point_spans
+from tokpar.contract.adapter import inserted_ids
 from tokpar.facts.wrong_offsets import why_misplaced
+from tokpar.results import adding_up as concatenation
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 

@@ -16,7 +16,7 @@ from tests.support.paths import VOCAB
 from tests.support.seams import part
 from tokpar.adapters.tiktoken import TiktokenTokenizer
 from tokpar.errors import OptionError
-from tokpar.files.formats import read_ranks
+from tokpar.formats.formats import read_ranks
 
 pytestmark = pytest.mark.compiled_at_once
 

@@ -15,9 +15,10 @@ from tokenizers import Tokenizer
 import tokpar
 from tests.conftest import needs_below_one
 from tests.support.paths import VOCAB
-from tokpar import arrays, kernel_modules
+from tokpar import arrays
 from tokpar.chunks import encoded_text
-from tokpar.files.formats import read_ranks
+from tokpar.formats.formats import read_ranks
+from tokpar.process import kernel_modules
 
 pytestmark = pytest.mark.compiled_at_once
 

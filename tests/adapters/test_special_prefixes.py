@@ -16,7 +16,7 @@ import tokpar
 from tests.support.paths import VOCAB
 from tests.support.special_prefixes import BOTH, NAMED
 from tokpar.errors import OptionError
-from tokpar.files.openai import KNOWN_ENCODINGS
+from tokpar.formats.openai import KNOWN_ENCODINGS
 
 pytestmark = pytest.mark.compiled_at_once
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import tokpar
 from tests.support.tokenizers_drawn import byte_characters
+from tokpar.contract.interfaces import facts_of
 from tokpar.facts.token_lengths import TokenLengths
-from tokpar.interfaces import facts_of
 from tokpar.patterns.shipped_patterns import GPT2
 
 pytestmark = pytest.mark.compiled_at_once

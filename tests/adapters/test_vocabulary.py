@@ -8,8 +8,8 @@ import tokpar
 from tests.support.hf_sources import fresh
 from tests.support.paths import VOCAB
 from tests.support.seams import part
-from tokpar.adapter_parts import special_ids_of, vocabulary_of
-from tokpar.files.vocabulary import Vocabulary
+from tokpar.contract.adapter import special_ids_of, vocabulary_of
+from tokpar.formats.vocabulary import Vocabulary
 
 
 @pytest.mark.parametrize("engine", [None, "pure"])

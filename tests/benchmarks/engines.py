@@ -52,7 +52,7 @@ from tests.benchmarks.engines_calls import ENGINES, Calls
 from tests.benchmarks.engines_texts import KINDS, Sources
 from tests.benchmarks.texts import read_texts, standard_library
 from tokpar.arrays import IdArray
-from tokpar.foreign_errors import raise_foreign
+from tokpar.process.interrupts import raise_foreign
 
 OURS = "tokpar"
 SENTENCE = "This sentence starts the threads of an engine."

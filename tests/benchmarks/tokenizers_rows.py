@@ -15,8 +15,8 @@ from tokpar_conformance.fixed_texts import hostile_texts
 
 from tests.benchmarks.texts import long_text, read_texts, standard_library
 from tokpar import Encoder, load, strategies
+from tokpar.contract.interfaces import facts_of
 from tokpar.cuts.finder import finder_for
-from tokpar.interfaces import facts_of
 
 CUT_LETTERS = 30_000
 """Code points of each language that the cuts are counted on."""

@@ -26,11 +26,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import tokpar.cache
+import tokpar.compiled
 from tests.benchmarks.engines_texts import cut
 from tests.benchmarks.texts import read_texts
 
-SOURCE = Path(tokpar.cache.__file__).parent / "call.c"
+SOURCE = Path(tokpar.compiled.__file__).parent / "call.c"
 STEPS = {
     "reading the str": ["take_text", "utf8_of", "byte_of"],
     "added tokens": ["find_token", "apply_flags", "encode_sentence"],
@@ -91,13 +91,13 @@ def _arguments() -> argparse.Namespace:
 
 def _encode(args: argparse.Namespace) -> None:
     """Prints the bytes, when each round began and ended, and where the library was loaded."""
-    spec: Any = importlib.util.spec_from_file_location("tokpar.cache._call", args.library)
+    spec: Any = importlib.util.spec_from_file_location("tokpar.compiled._call", args.library)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    sys.modules["tokpar.cache._call"] = module
+    sys.modules["tokpar.compiled._call"] = module
     from tokenizers import Tokenizer
 
-    from tokpar import kernel_modules
+    from tokpar.process import kernel_modules
 
     kernel_modules.CALL = module
     text = cut("\n".join(read_texts(args.text)), args.size)

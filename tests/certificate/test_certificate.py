@@ -38,9 +38,9 @@ from tests.support.certified import (
 from tests.support.seams import part
 from tokpar.arrays import IdArray
 from tokpar.certificate.checker import check, check_seams, seam_findings
-from tokpar.encoding import Encoding
-from tokpar.interfaces import Locates
+from tokpar.contract.interfaces import Locates
 from tokpar.patterns.shipped_patterns import QWEN2
+from tokpar.results.encoding import Encoding
 from tokpar.types import Facts, Rows, Rule, Seam
 
 

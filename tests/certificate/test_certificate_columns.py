@@ -46,11 +46,11 @@ from tokpar.certificate.frozen_tables import load_tables
 from tokpar.certificate.id_proof import token_counts
 from tokpar.certificate.region_check import everywhere_findings
 from tokpar.certificate.rule_checker import RuleChecker
+from tokpar.contract.interfaces import facts_of
 from tokpar.cuts.finder import finder_for
-from tokpar.encoding import Encoding
-from tokpar.interfaces import facts_of
 from tokpar.patterns.shipped_patterns import QWEN2
-from tokpar.seams import Columns, Everywhere, Seams
+from tokpar.results.encoding import Encoding
+from tokpar.results.seams import Columns, Everywhere, Seams
 from tokpar.types import AddedToken, Facts, Report, Seam
 
 # ------------------------------------------------------------------------------- columns

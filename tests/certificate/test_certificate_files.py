@@ -18,9 +18,9 @@ from tests.support.attacks import unzipped, zipped
 from tests.support.certified import cl100k_case
 from tokpar.certificate.certificate_file import StoredCertificate, from_bytes, to_bytes
 from tokpar.certificate.checker import check
-from tokpar.encoding import Encoding
 from tokpar.errors import FileFormatError
-from tokpar.seams import Everywhere, Seams
+from tokpar.results.encoding import Encoding
+from tokpar.results.seams import Everywhere, Seams
 from tokpar.types import Report, Seam, Witness
 
 Header = dict[str, Any]

@@ -18,7 +18,7 @@ from tests.support.profiles import drawn
 from tests.support.stage_configs import MARKS, SHAPES, byte_bpe, config, stage
 from tests.support.stages_drawn import tokenizer_of
 from tokpar.adapters.hf_version import installed_release
-from tokpar.results import BY_CALL
+from tokpar.pipeline.call_result import BY_CALL
 
 pytestmark = [
     pytest.mark.ids,
@@ -52,7 +52,7 @@ ADDED = ("<s>", "  ", " ab", "b ", "x")
 
 def encoder_of(own: Tokenizer, apart: int, monkeypatch: pytest.MonkeyPatch) -> tokpar.Encoder:
     """An encoder that takes each text for a long one; seams are `apart` code points apart."""
-    monkeypatch.setattr("tokpar.compiled_row.SEAM_CHARS", apart)
+    monkeypatch.setattr("tokpar.pipeline.compiled_row.SEAM_CHARS", apart)
     encoder = tokpar.Encoder(tokpar.load(own, add_special_tokens=False))
     encoder._smallest_split = 1
     return encoder

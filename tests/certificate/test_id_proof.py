@@ -45,10 +45,10 @@ from tokpar.certificate.distinct_segments import distinct_segments
 from tokpar.certificate.fact_differences import checked_facts
 from tokpar.certificate.further_cuts import further_cuts
 from tokpar.certificate.tokenizer_probe import TokenizerProbe
+from tokpar.contract.interfaces import facts_of
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError, OptionError
-from tokpar.interfaces import facts_of
-from tokpar.seams import Seams
+from tokpar.results.seams import Seams
 from tokpar.types import Seam
 
 SIZES = st.sampled_from([1, 2, 3, 250])

@@ -31,11 +31,11 @@ from tokpar.certificate.fact_differences import AS_TOLD, checked_facts, differen
 from tokpar.certificate.origin_reader import _state_of_part
 from tokpar.certificate.own_division import without_inner_sets
 from tokpar.certificate.own_facts import facts_of_form
+from tokpar.contract.interfaces import facts_of
 from tokpar.errors import TokparError
 from tokpar.facts.hf_facts import facts_with_tokens
-from tokpar.files.format_upgrade import as_format_one
-from tokpar.files.vocabulary import GPT2_PATTERN, Vocabulary
-from tokpar.interfaces import facts_of
+from tokpar.formats.format_upgrade import as_format_one
+from tokpar.formats.vocabulary import GPT2_PATTERN, Vocabulary
 
 LINE = "The first line, ab <x> 123 of caf\u00e9s.\n"
 

@@ -56,7 +56,7 @@ def test_a_byte_level_stage_behind_a_split_at_spaces_is_read_alike(tmp_path: Pat
     }
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps(config), encoding="utf-8")
-    assert tokpar.interfaces.facts_of(tokpar.load(path)).scheme == "spaces"
+    assert tokpar.contract.interfaces.facts_of(tokpar.load(path)).scheme == "spaces"
     assert findings_of(path) == []
 
 

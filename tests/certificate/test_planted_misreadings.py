@@ -18,13 +18,13 @@ import tokpar
 from tests.conftest import needs_kernel
 from tests.support.charsmaps import charsmap
 from tests.support.tokenizers_drawn import PATTERNS, byte_characters
-from tokpar.adapter_parts import origin_of
 from tokpar.adapters import hf_call
-from tokpar.cache import compiled_build
-from tokpar.cache.compiled_call import CompiledCall
-from tokpar.cache.merges import merges_of
 from tokpar.certificate import checker
 from tokpar.certificate.fact_differences import checked_facts
+from tokpar.compiled import compiled_build
+from tokpar.compiled.compiled_call import CompiledCall
+from tokpar.compiled.merges import merges_of
+from tokpar.contract.adapter import origin_of
 
 MARK = "\u2581"
 LETTERS = {letter: byte for byte, letter in enumerate(byte_characters())}

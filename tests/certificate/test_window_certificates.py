@@ -20,8 +20,8 @@ from tests.support.adversarial_texts import AdversarialTexts
 from tests.support.patterns_of_users import ADDED, ATOMS, by_hugging_face, by_regex
 from tokpar.certificate.checker import seam_findings
 from tokpar.certificate.pair_rule import NON_SPACE
+from tokpar.contract.interfaces import facts_of
 from tokpar.cuts.finder import finder_for
-from tokpar.interfaces import facts_of
 from tokpar.loading import load
 from tokpar.patterns.shipped_patterns import CL100K
 from tokpar.types import Seam, Theorem

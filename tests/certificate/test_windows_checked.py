@@ -25,11 +25,11 @@ from tests.support.windows_drawn import (
 )
 from tokpar.certificate.pattern_machine import Machine, PairChecker
 from tokpar.patterns.decided_pattern import stage_proof
+from tokpar.patterns.pair_rows import RowPairs
 from tokpar.patterns.pair_search import Pairs
+from tokpar.patterns.pattern_parser import PatternReader, RefusedProofError
 from tokpar.patterns.shipped_patterns import CL100K, GPT2, O200K, QWEN2, TEKKEN
 from tokpar.patterns.splits import SplitStage, decide_pairs, tree_of
-from tokpar.regexes.pair_rows import RowPairs
-from tokpar.regexes.pattern_parser import PatternReader, RefusedProofError
 
 PATTERNS = {
     "gpt2": SplitStage(GPT2, "regex"),

@@ -15,8 +15,8 @@ from hypothesis import assume
 from tokenizers import Tokenizer
 
 from tests.support.tokenizers_drawn import is_panic, plain_copy
+from tokpar.contract.interfaces import facts_of
 from tokpar.cuts.finder import finder_for
-from tokpar.interfaces import facts_of
 
 SENTENCE_END = "(?:[.!?…]+[\"'”’)\\]»]*(?=\\s|\\Z)|[。！？｡][。！？｡”’」』）】]*|\r\n|\r|\n)"
 

@@ -23,8 +23,8 @@ from tests.support.fakes import WordHash
 from tests.support.tokenizers_drawn import plain_copy
 from tokpar.chunks import boundaries, encoded_text
 from tokpar.chunks.text_chunk import TextChunk
+from tokpar.contract.interfaces import PostProcesses
 from tokpar.errors import OptionError
-from tokpar.interfaces import PostProcesses
 
 pytestmark = pytest.mark.ids
 

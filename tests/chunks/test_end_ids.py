@@ -15,8 +15,8 @@ from tests.conftest import cases
 from tests.support.drawn_runs import NAMES, adapter_of, any_tokenizer, drawn_text, named
 from tests.support.tokenizers_drawn import plain_copy
 from tokpar.chunks import end_ids
+from tokpar.contract.interfaces import PostProcesses
 from tokpar.errors import OptionError
-from tokpar.interfaces import PostProcesses
 
 pytestmark = pytest.mark.ids
 

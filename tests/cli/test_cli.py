@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 import tokpar
-import tokpar.registry as registry_module
+import tokpar.registry.tables as registry_module
 from tests.support.cli_runs import Outcome, run
-from tokpar import builtins, disk_cache, kernel_modules
-from tokpar.hooks import Command, hookimpl, load_plugin
-from tokpar.registry import Registry
+from tokpar.process import disk_cache, kernel_modules
+from tokpar.registry import builtins
+from tokpar.registry.hooks import Command, hookimpl, load_plugin
+from tokpar.registry.tables import Registry
 
 LONG = "The quick brown fox, 12345678 times.\r\nNaïve 中文 too. " * 400
 

@@ -16,7 +16,7 @@ import tokpar
 from tests.support.cli_runs import ids_of, printed, run
 from tests.support.paths import VOCAB
 from tokpar.cli import files
-from tokpar.text_files import BLOCK_BYTES
+from tokpar.cli.text_files import BLOCK_BYTES
 
 BERT = VOCAB / "bert_part.json"
 ROWS = ["one two", "naïve 中文", ""]

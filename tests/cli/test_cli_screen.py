@@ -9,10 +9,10 @@ import pytest
 
 import tokpar
 from tests.support.cli_runs import run
-from tokpar.builtins import COMMANDS
 from tokpar.certificate.certificate_file import from_bytes, to_bytes
-from tokpar.encoding import Encoding
-from tokpar.seams import Seams
+from tokpar.registry.builtins import COMMANDS
+from tokpar.results.encoding import Encoding
+from tokpar.results.seams import Seams
 from tokpar.types import Report
 
 TEXT = "The quick brown fox, 12345678 times.\r\nNaïve 中文 too; 한국어도 있습니다. " * 400

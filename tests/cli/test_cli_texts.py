@@ -11,7 +11,7 @@ import pytest
 
 import tokpar
 from tests.support.cli_runs import ids_of, printed, run
-from tokpar import text_files
+from tokpar.cli import text_files
 
 zstandard = pytest.importorskip("zstandard")
 

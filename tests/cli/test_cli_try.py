@@ -16,8 +16,8 @@ from tests.conftest import needs_kernel
 from tests.support.cli_runs import run
 from tests.support.paths import DATA, VOCAB
 from tests.support.seams import part
-from tokpar.cache import compiled_build
 from tokpar.cli import trial_rounds
+from tokpar.compiled import compiled_build
 
 CL100K_PATTERN = json.loads((VOCAB / "patterns.json").read_text(encoding="utf-8"))["cl100k_part"]
 TEXT = "The quick brown fox, 12345678 times.\r\nNaïve 中文 too. " * 400

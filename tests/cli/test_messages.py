@@ -16,7 +16,7 @@ from tests.conftest import needs_below_one
 from tests.support.cli_runs import run
 from tests.support.paths import VOCAB
 from tokpar.errors import OptionError, UnknownNameError
-from tokpar.registry import ENCODER_OPTIONS, registry
+from tokpar.registry.tables import ENCODER_OPTIONS, registry
 
 OWN_OPTIONS = ("smallest_text", *ENCODER_OPTIONS)
 

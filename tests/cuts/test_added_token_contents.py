@@ -16,9 +16,9 @@ from tokpar_pure.added_tokens import AddedTokens
 
 from tests.support.contents_drawn import contents_and_text
 from tests.support.kernel_twins import twin
-from tokpar import kernel_modules
 from tokpar.arrays import has_surrogate
 from tokpar.cuts.added_token_contents import Contents
+from tokpar.process import kernel_modules
 from tokpar.types import AddedToken
 
 WAYS = pytest.mark.parametrize("way", ["none", "plain", "compiled"])

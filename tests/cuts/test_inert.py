@@ -18,8 +18,8 @@ from tests.conftest import at_most, cases
 from tests.support.endless_texts import encoded
 from tests.support.tokenizers_drawn import PATTERNS, ByteLevelSpec, build, plain_copy
 from tokpar.certificate.checker import check
+from tokpar.contract.interfaces import facts_of
 from tokpar.cuts.normalizer_invariant import InertGuard, inert_for
-from tokpar.interfaces import facts_of
 from tokpar.patterns.class_tables import load_atoms, load_pictographs
 from tokpar.types import AddedToken as Added
 from tokpar.types import Facts, NormalizerStage

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from tests.conftest import cases
 from tests.support.drawn_runs import NAMES, adapter_of, any_tokenizer, drawn_text, named
+from tokpar.contract.interfaces import facts_of
 from tokpar.cuts import finder as finder_module
 from tokpar.cuts.finder import finder_for
-from tokpar.interfaces import facts_of
 
 pytestmark = pytest.mark.ids
 

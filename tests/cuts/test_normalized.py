@@ -10,9 +10,9 @@ import pytest
 import tokpar
 from tests.support.certified import dummy_tokenizer
 from tests.support.seams import part
+from tokpar.contract.interfaces import facts_of
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.normalized_context import NormalizerGuard
-from tokpar.interfaces import facts_of
 from tokpar.types import AddedToken, NormalizerStage
 
 NFC = NormalizerStage("NFC")

@@ -16,8 +16,8 @@ from tokpar_train.save import tokenizer_json, write_tokenizer_json
 
 import tokpar
 from tests.support.paths import VOCAB
-from tokpar.files.formats import read_ranks
-from tokpar.files.vocabulary import Vocabulary
+from tokpar.formats.formats import read_ranks
+from tokpar.formats.vocabulary import Vocabulary
 from tokpar.patterns.known_pattern import shipped_pattern
 
 pytestmark = pytest.mark.ids

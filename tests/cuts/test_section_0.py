@@ -16,8 +16,8 @@ from tests.support.seams import assert_lossless, finder, part, refused, serial, 
 from tests.support.small_models import LLAMA3, bert, byte_level
 from tokpar.adapters.settings import is_panic
 from tokpar.certificate.checker import seam_findings
+from tokpar.contract.interfaces import facts_of
 from tokpar.cuts.finder import finder_for
-from tokpar.interfaces import facts_of
 
 pytestmark = pytest.mark.ids
 

@@ -17,10 +17,10 @@ from tests.recipes.known import DEEPSEEK_STAGES
 from tests.support.drawn_runs import adapter_of, any_tokenizer, drawn_text
 from tests.support.seams import part
 from tests.support.tokenizers_drawn import Added, Extras, WordPieceSpec, build, llama_specs
+from tokpar.contract.interfaces import facts_of
 from tokpar.cuts.added_token_guard import maybe_space, maybe_spaces
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.stable_cuts import StableCuts, Window, stable_cuts_for
-from tokpar.interfaces import facts_of
 from tokpar.types import AddedToken, Facts, NormalizerStage
 
 # -------------------------------------------------------------------------------- final cuts

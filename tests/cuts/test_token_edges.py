@@ -45,11 +45,11 @@ from tests.support.tokenizers_drawn import (
 )
 from tokpar.certificate.certificate_file import from_bytes, to_bytes
 from tokpar.certificate.checker import seam_findings
+from tokpar.contract.interfaces import TokenizerAdapter, facts_of
 from tokpar.cuts.finder import CutFinder, finder_for
-from tokpar.encoding import Encoding
 from tokpar.facts.hf_facts import facts_from_json
-from tokpar.interfaces import TokenizerAdapter, facts_of
-from tokpar.seams import Seams
+from tokpar.results.encoding import Encoding
+from tokpar.results.seams import Seams
 from tokpar.types import AddedToken as Token
 from tokpar.types import Facts, Seam
 

@@ -36,9 +36,9 @@ from tests.support.patterns_of_users import (
 from tests.support.tokenizers_drawn import DATA
 from tokpar.certificate.checker import seam_findings
 from tokpar.certificate.class_check import require_class
+from tokpar.contract.interfaces import facts_of
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.normalized_context import NormalizerGuard
-from tokpar.interfaces import facts_of
 from tokpar.loading import load
 from tokpar.patterns import charclass_members
 from tokpar.types import Facts, Seam

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-import tokpar.registry as registry_module
+import tokpar.registry.tables as registry_module
 from tests.recipes import train_default
 from tests.support.paths import DATA
 from tokpar.cli import main
-from tokpar.registry import Registry
+from tokpar.registry.tables import Registry
 
 FILE = DATA / "default.json"
 SDIST_VARIABLE = "TOKPAR_DJANGO_SDIST"

@@ -12,7 +12,7 @@ from typing import Any
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from tokpar.files.vocabulary import letters_of
+from tokpar.formats.vocabulary import letters_of
 
 WORDS = (
     *("a", "b", "ab", "", " ", "  ", " a", "a ", "▁", "▁a", "a▁", "▁▁", "##", "##a", "##b", "###"),

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.seams import part
 from tokpar import Encoder, load
-from tokpar.interfaces import Decodes
+from tokpar.contract.interfaces import Decodes
 
 TEXTS = [
     "def f(x):\n    return x + 1  # one more\n",

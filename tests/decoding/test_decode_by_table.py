@@ -21,12 +21,13 @@ from tests.decoding.added_drawn import tokenizers
 from tests.decoding.decoders_drawn import BYTES, HALVES, LLAMA, TOKENS, ids_of, spec_of, specs
 from tests.support.small_encodings import small_encoding
 from tests.support.tokenizers_drawn import hf_tokenizers, is_panic, tiktoken_encodings
-from tokpar import Encoder, kernel_modules
-from tokpar.adapter_parts import DecodingParts
+from tokpar import Encoder
+from tokpar.contract.adapter import DecodingParts
 from tokpar.decoding import text_table
 from tokpar.decoding.text_table import LaterTable, TextTable, checked_table, table_of
 from tokpar.errors import ChangedError
-from tokpar.files.vocabulary import letters_of
+from tokpar.formats.vocabulary import letters_of
+from tokpar.process import kernel_modules
 
 pytestmark = [
     pytest.mark.ids,

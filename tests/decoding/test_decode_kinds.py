@@ -19,7 +19,7 @@ from tests.support.small_encodings import small_encoding
 from tokpar import Encoder
 from tokpar.decoding.shapes import ByteRuns, Utf8
 from tokpar.errors import OptionError
-from tokpar.files.vocabulary import letters_of
+from tokpar.formats.vocabulary import letters_of
 
 EDGES = bytes.fromhex("00417f80 8f909fa0bf c0c1c2df e0e1ecedeeef f0f1f3f4f5ff")
 """Bytes at which UTF-8 decides something."""

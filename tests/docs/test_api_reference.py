@@ -23,8 +23,10 @@ import tokpar
 from tests.support.pages import PAGES as EXAMPLES
 from tests.support.pages import blocks
 from tests.support.paths import ROOT
-from tokpar import errors, hooks, interfaces, plugin, types
+from tokpar import errors, plugin, types
+from tokpar.contract import interfaces
 from tokpar.plugin import merge, split, tokenizer
+from tokpar.registry import hooks
 
 API = ROOT / "docs" / "api"
 PLUGINS = ("conformance", "corpus", "diff", "explain", "train", "engines")
@@ -32,7 +34,7 @@ SOURCES_OF_PACKAGES = (ROOT, *(ROOT / "plugins" / f"tokpar-{name}" / "src" for n
 IMPORTED_PACKAGES = {"tokpar", *(f"tokpar_{name}" for name in PLUGINS)}
 DIRECTIVE = re.compile(r"^::: ([\w.]+)\n((?:    .*\n)*)", re.MULTILINE)
 ALIASES = {
-    "tokpar.hooks.hookimpl",
+    "tokpar.registry.hooks.hookimpl",
     "tokpar.arrays.IdArray",
     "tokpar.arrays.IntArray",
     "tokpar.arrays.SpanArray",
@@ -142,9 +144,9 @@ def public() -> Iterator[str]:
     for module in (interfaces, errors, types):
         yield from defined_in(module)
     for hook, (record, _) in hooks.OFFERS.items():
-        yield f"tokpar.hooks.{hook}"
-        yield f"tokpar.hooks.{record.__name__}"
-    yield from ("tokpar.registry.StrategyRecord", "tokpar.registry.PluginRecord")
+        yield f"tokpar.registry.hooks.{hook}"
+        yield f"tokpar.registry.hooks.{record.__name__}"
+    yield from ("tokpar.registry.tables.StrategyRecord", "tokpar.registry.tables.PluginRecord")
     yield "tokpar.train"
     yield "tokpar.integrations.tiktoken_subclass.TokparEncoding"
     yield from ALIASES

@@ -16,13 +16,13 @@ from tests.conftest import needs_kernel
 from tests.support.model_files import llama_3
 from tests.support.pages import blocks
 from tests.support.paths import ROOT
-from tokpar import kernel_modules
-from tokpar.kernel_sources import DIGEST, kernel_for, sources_digest
+from tokpar.process import kernel_modules
+from tokpar.process.kernel_sources import DIGEST, kernel_for, sources_digest
 
-CACHE = Path("tokpar", "cache")
+CACHE = Path("tokpar", "compiled")
 SAYS_KERNEL = """
 from pathlib import Path
-from tokpar import kernel_modules
+from tokpar.process import kernel_modules
 assert Path(tokpar.__file__).parent.parent == Path.cwd()
 print(kernel_modules.NAME, [kernel_modules.CONTENTS, kernel_modules.MERGES] != [None, None])
 """

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-import tokpar.registry as registry_module
+import tokpar.registry.tables as registry_module
 from tests.recipes.commands_page import PAGE, VARIABLES, page
 from tests.support.paths import ROOT, own_entry_points
-from tokpar.registry import Registry
+from tokpar.registry.tables import Registry
 
 OF_THE_TESTS = {
     "TOKPAR_CORPORA",

@@ -28,15 +28,15 @@ from typing import Any
 import pytest
 import tiktoken
 
-import tokpar.registry as registry_module
+import tokpar.registry.tables as registry_module
 from tests.support.hf_sources import fresh, save_remote_code
 from tests.support.pages import BLOCK, PAGES, Block, blocks
 from tests.support.paths import ROOT, TESTS, own_entry_points
 from tests.support.seams import part
 from tests.support.tekken_files import save_tekken
-from tokpar import kernel_modules
 from tokpar.cli import main
-from tokpar.registry import Registry
+from tokpar.process import kernel_modules
+from tokpar.registry.tables import Registry
 
 KINDS = {"python", "console"}
 MEASURING = {"try"}

@@ -40,8 +40,8 @@ from tests.support.named_things import (
     slug,
 )
 from tests.support.paths import ROOT
-from tokpar.builtins import tokpar_commands
 from tokpar.certificate.findings import Level
+from tokpar.registry.builtins import tokpar_commands
 
 OF_OTHER_PROGRAMS = {
     *(

@@ -10,8 +10,8 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from tests.support.profiles import drawn
-from tokpar import limits
-from tokpar.limits import cpu_count, quota_of, worker_count
+from tokpar.process import limits
+from tokpar.process.limits import cpu_count, quota_of, worker_count
 
 PERIOD = 100_000
 
@@ -92,7 +92,7 @@ def test_the_least_limit_is_the_number_of_workers(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_process_with_rayon_num_threads_has_so_many_workers() -> None:
-    script = "from tokpar.limits import worker_count; print(worker_count(None))"
+    script = "from tokpar.process.limits import worker_count; print(worker_count(None))"
     run = subprocess.run(
         [sys.executable, "-c", script],
         env={"RAYON_NUM_THREADS": "1"},

@@ -20,11 +20,11 @@ import tokpar
 from tests.support.executed import MAKERS, TEXT, Words, cut, mapped
 from tests.support.paths import ROOT
 from tokpar.arrays import IdArray
+from tokpar.contract.interfaces import Executor
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.native import NativeExecutor
 from tokpar.executors.processes import ProcessExecutor
 from tokpar.executors.threads import ThreadExecutor
-from tokpar.interfaces import Executor
 from tokpar.types import Rows
 
 

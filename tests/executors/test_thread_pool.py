@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.executed import Panic
-from tokpar import thread_pool
-from tokpar.thread_pool import BackgroundJob, share, submit
+from tokpar.process import thread_pool
+from tokpar.process.thread_pool import BackgroundJob, share, submit
 
 
 @pytest.fixture(autouse=True)
@@ -125,8 +125,8 @@ def test_a_job_in_the_background_is_done_once_whoever_waits() -> None:
 
 SCRIPT = """
 import os, sys, threading, time
-from tokpar import thread_pool
-from tokpar.thread_pool import BackgroundJob, share, submit
+from tokpar.process import thread_pool
+from tokpar.process.thread_pool import BackgroundJob, share, submit
 thread_pool.worker_count = lambda _: 2
 free, begun = threading.Event(), threading.Event()
 later = BackgroundJob(lambda: (begun.set(), free.wait(60), print("made", os.getpid() == parent)))

@@ -20,7 +20,7 @@ from tokenizers import (
 from tests.conftest import cases
 from tests.recipes.shipped import SPELLINGS
 from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths
-from tokpar.files.vocabulary import byte_alphabet
+from tokpar.formats.vocabulary import byte_alphabet
 from tokpar.types import Facts
 
 BERT = {"clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": True}

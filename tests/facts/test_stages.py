@@ -38,9 +38,9 @@ from tests.support.stages_drawn import TEXTS, drawn_tokenizer, tokenizer_of
 from tests.support.stages_shaped import SHAPES, ids_or_none
 from tokpar.certificate.checker import seam_findings
 from tokpar.certificate.stage_rule import _parts
+from tokpar.contract.interfaces import facts_of
 from tokpar.facts.hf_facts import facts_from_json
 from tokpar.facts.space_stages import _edge
-from tokpar.interfaces import facts_of
 from tokpar.patterns.shipped_patterns import GPT2
 from tokpar.types import Facts, Seam
 

@@ -20,7 +20,7 @@ from tests.support.hf_sources import save_remote_code
 from tests.support.paths import VOCAB
 from tests.support.texts import surrogate_texts, texts
 from tokpar import OptionError
-from tokpar.files.formats import read_ranks
+from tokpar.formats.formats import read_ranks
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 

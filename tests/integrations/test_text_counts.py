@@ -16,9 +16,9 @@ from tests.conftest import needs_kernel
 from tests.support.paths import DATA
 from tests.support.profiles import drawn
 from tests.support.seams import part
-from tokpar.encoder_report import REASONS
 from tokpar.errors import MismatchError
-from tokpar.text_counts import OF_DROP_INS, WAYS, TextCounts
+from tokpar.results.encoder_report import REASONS
+from tokpar.results.text_counts import OF_DROP_INS, WAYS, TextCounts
 
 pytestmark = [needs_kernel, pytest.mark.compiled_at_once]
 WORDS = ("the", " quick", " brownfox", " 12345", "\n\n", "中文", " é")
@@ -87,7 +87,7 @@ def plant_mismatch(tokenizer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_mismatch_in_a_drop_in_is_logged_once_and_counted(
     door: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("tokpar.cache.call_tables.SAMPLED", 1)
+    monkeypatch.setattr("tokpar.compiled.call_tables.SAMPLED", 1)
     plain = DOORS[door]()
     view = getattr(tokpar, door)(plain)
     state = view._tokpar
@@ -110,7 +110,7 @@ def test_a_mismatch_in_a_drop_in_is_logged_once_and_counted(
 def test_an_encoder_says_what_it_did(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("tokpar.cache.call_tables.SAMPLED", 1)
+    monkeypatch.setattr("tokpar.compiled.call_tables.SAMPLED", 1)
     with tokpar.Encoder(DATA / "default.json") as encoder:
         encoder.encode("one")
         encoder.encode_batch(["two", "three"])

@@ -19,13 +19,13 @@ from tests.support.certified import dummy_case
 from tests.support.texts import texts
 from tests.support.tokenizers_drawn import named_tokenizers
 from tests.support.toy import Toy
-from tokpar.builtins import MERGERS, SPLITTERS
-from tokpar.combining import build_parts
+from tokpar.contract.interfaces import TokenizerAdapter
 from tokpar.errors import LossyError, OptionError, UnknownNameError
-from tokpar.interfaces import TokenizerAdapter
 from tokpar.methods.cut import CutSplitter
-from tokpar.overlap.chunks import chunks_between
-from tokpar.overlap.mergers import LicensedMerger
+from tokpar.methods.mergers import LicensedMerger
+from tokpar.pipeline.chunks_at_cuts import chunks_between
+from tokpar.registry.builtins import MERGERS, SPLITTERS
+from tokpar.registry.combining import build_parts
 from tokpar.types import Chunk, Join, Piece, Rule, Seam, Split
 
 TEXT = "one two three. Four, five\n\nsix 7890 " * 300

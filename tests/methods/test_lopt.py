@@ -11,9 +11,9 @@ from tests.support.seams import part, plain_settings, serial
 from tests.support.small_models import byte_level
 from tokpar.errors import LossyError, OptionError
 from tokpar.executors.serial_executor import SerialExecutor
-from tokpar.joining import sound_joins
-from tokpar.overlap.acceptance import by_cut
-from tokpar.overlap.licences import Licences, overlap_of
+from tokpar.methods.acceptance import by_cut
+from tokpar.methods.overlaps import Licences, overlap_of
+from tokpar.pipeline.joining import sound_joins
 from tokpar.types import Chunk, Join, Piece, Seam
 
 pytestmark = pytest.mark.ids

@@ -34,9 +34,9 @@ from tests.support.tokenizers_drawn import (
     named_tokenizers,
     texts_with,
 )
+from tokpar.contract.interfaces import facts_of
 from tokpar.cuts.finder import finder_for
 from tokpar.executors.processes import ProcessExecutor
-from tokpar.interfaces import facts_of
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 

@@ -19,9 +19,9 @@ from tests.support.windows_brute import ask, asked
 from tokpar.certificate.checker import check
 from tokpar.errors import OptionError
 from tokpar.patterns import decided_pattern, engine_crosscheck, splits
+from tokpar.patterns.pattern_parser import PatternReader, RefusedProofError, require_kept
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
 from tokpar.patterns.splits import SplitStage, decide_pairs
-from tokpar.regexes.pattern_parser import PatternReader, RefusedProofError, require_kept
 
 FILE = VOCAB / "cl100k_part.tiktoken"
 KEPT = [

@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 
 from tests.conftest import below_one, is_quick
 from tests.recipes.engines import MEMBERS
-from tokpar import disk_cache
 from tokpar.patterns import charclass_cache as kept
 from tokpar.patterns import charclass_members as asking
 from tokpar.patterns.char_partition import alphabet
 from tokpar.patterns.charclass_cache import cached_members
 from tokpar.patterns.charclass_members import match_chars, members
 from tokpar.patterns.class_tables import Ranges
+from tokpar.patterns.pattern_parser import ENGINES
 from tokpar.patterns.pattern_reader import UnsupportedPatternError, read_pattern
 from tokpar.patterns.splits import SplitStage, decide_pairs
-from tokpar.regexes.pattern_parser import ENGINES
+from tokpar.process import disk_cache
 
 CLASSES = (
     *(r"\p{L}", r"\p{N}", r"\s", r"\S", r"[^\s\p{L}\p{N}]", "[\\r\\n]", "a", r"\.", "."),

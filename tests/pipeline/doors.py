@@ -19,11 +19,11 @@ import tokpar
 from tests.support.odd_tokenizers import odd_text, odd_tokenizer
 from tests.support.tokenizers_drawn import contents, is_panic
 from tokpar import encoder as encoder_module
-from tokpar import short_texts
-from tokpar.adapter_parts import inserted_ids
-from tokpar.cache import compiled_build, compiled_call
 from tokpar.chunks import encoded_text, end_ids
+from tokpar.compiled import compiled_build, compiled_call
+from tokpar.contract.adapter import inserted_ids
 from tokpar.errors import OptionError
+from tokpar.pipeline import short_texts
 from tokpar.sessions import editing
 
 BOUNDARIES = ("token", "cut", "line", "sentence")

@@ -23,11 +23,11 @@ from tests.support.tokenizers_drawn import (
     plain_copy,
     texts_with,
 )
+from tokpar.contract.interfaces import TokenizerAdapter
 from tokpar.errors import EngineError
 from tokpar.executors.native import CachedExecutor
 from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.executors.threads import ThreadExecutor
-from tokpar.interfaces import TokenizerAdapter
 from tokpar.types import Rows
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]

@@ -7,7 +7,7 @@ import threading
 from dataclasses import dataclass
 from itertools import count
 
-from tokpar.cached_property import cached_property
+from tokpar.process.cached_property import cached_property
 
 NUMBERS = count()
 

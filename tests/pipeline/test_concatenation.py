@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.drawn_runs import adapter_of, any_tokenizer, drawn_text, named
-from tokpar.concatenation import Part, encode_parts, parts_between, place_seams
+from tokpar.contract.interfaces import facts_of
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError
-from tokpar.interfaces import facts_of
+from tokpar.results.adding_up import Part, encode_parts, parts_between, place_seams
 from tokpar.types import Rows, Seam
 
 

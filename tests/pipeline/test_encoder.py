@@ -13,10 +13,10 @@ from tokenizers import AddedToken, Tokenizer
 import tokpar
 from tests.support.fakes import WordHash
 from tests.support.tokenizers_drawn import named_tokenizers
-from tokpar import registry as registry_module
-from tokpar.hooks import Strategy
 from tokpar.methods import serial
-from tokpar.registry import Registry
+from tokpar.registry import tables as registry_module
+from tokpar.registry.hooks import Strategy
+from tokpar.registry.tables import Registry
 
 pytestmark = pytest.mark.ids
 
@@ -79,7 +79,7 @@ def test_an_approximate_strategy_needs_consent(monkeypatch: pytest.MonkeyPatch) 
         def tokpar_strategies() -> list[Strategy]:
             return [Strategy("rough", False, "a test", "none", serial.build)]
 
-    from tokpar.hooks import hookimpl
+    from tokpar.registry.hooks import hookimpl
 
     hookimpl(Plugin.tokpar_strategies)
     registry = Registry.load([])

@@ -20,7 +20,7 @@ FULL = True
 PROGRAM = """
 import os, sys, threading, time
 import tokpar
-from tokpar import fork_locks
+from tokpar.process import fork_locks
 import logging
 
 begun, lock = threading.Event(), threading.Lock()

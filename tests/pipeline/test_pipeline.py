@@ -15,12 +15,13 @@ from tokenizers import AddedToken as NativeToken
 import tokpar
 from tests.support.fakes import FailsWithout, Panic, PanicsOn, RaisesOn, WordHash
 from tests.support.tokenizers_drawn import MetaspaceSpec, build, named_tokenizers
-from tokpar import joining, pipeline
+from tokpar.contract.interfaces import TokenizerAdapter
 from tokpar.executors.serial_executor import SerialExecutor
-from tokpar.interfaces import TokenizerAdapter
 from tokpar.methods.cut import CutMerger, CutSplitter
-from tokpar.overlap.chunks import chunks_between
-from tokpar.plan import Plan
+from tokpar.pipeline import joining
+from tokpar.pipeline import steps as pipeline
+from tokpar.pipeline.chunks_at_cuts import chunks_between
+from tokpar.pipeline.plan import Plan
 from tokpar.types import Chunk, Join, Piece, Rows, Seam, Split
 
 pytestmark = pytest.mark.ids
@@ -36,7 +37,7 @@ class Everywhere:
 
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
         places = range(self.size, len(text), self.size) if attempt == 0 else ()
-        finder = tokpar.cuts.finder.finder_for(tokpar.interfaces.facts_of(tokenizer))
+        finder = tokpar.cuts.finder.finder_for(tokpar.contract.interfaces.facts_of(tokenizer))
         seams = [finder.certify(text, p) or Seam(p, None, "") for p in places]
         return Split(chunks_between(text, seams))
 

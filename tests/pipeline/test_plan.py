@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 import tokpar
 from tests.support.fakes import WordHash
-from tokpar import pipeline
+from tokpar.contract.interfaces import TokenizerAdapter
 from tokpar.errors import EngineError
 from tokpar.executors.serial_executor import SerialExecutor
-from tokpar.interfaces import TokenizerAdapter
 from tokpar.methods.cut import CutMerger, CutSplitter
-from tokpar.plan import Plan
+from tokpar.pipeline import steps as pipeline
+from tokpar.pipeline.plan import Plan
 from tokpar.types import Rows
 
 pytestmark = pytest.mark.ids

@@ -16,8 +16,8 @@ from tests.support.seams import assert_lossless, finder, part, refused, wrong_in
 from tests.support.small_models import LLAMA3, byte_level
 from tokpar.adapters.hf_copy import same_as
 from tokpar.certificate.checker import seam_findings
+from tokpar.contract.interfaces import facts_of
 from tokpar.errors import EngineError
-from tokpar.interfaces import facts_of
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 

@@ -15,7 +15,7 @@ import tokpar
 from tests.conftest import needs_kernel
 from tests.support.drawn_runs import adapter_of, any_tokenizer
 from tests.support.tokenizers_drawn import contents, named_tokenizers, texts_with
-from tokpar.cache.utf8_texts import PAD, TextColumn, Utf8Texts, texts_of
+from tokpar.compiled.utf8_texts import PAD, TextColumn, Utf8Texts, texts_of
 
 pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 pytestmark = pytest.mark.ids

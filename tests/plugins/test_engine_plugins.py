@@ -8,12 +8,12 @@ import pytest
 from tokpar_conformance import check_tokenizer
 
 import tokpar
-import tokpar.registry as registry_module
+import tokpar.registry.tables as registry_module
 from tests.conftest import cases
 from tests.support.engines import VOCABULARIES
 from tests.support.paths import DEFAULT, own_entry_points
 from tokpar.errors import EngineError, UnknownNameError
-from tokpar.registry import registry
+from tokpar.registry.tables import registry
 
 
 def test_an_engine_that_is_not_installed_is_an_unknown_name_with_advice(

@@ -14,14 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tokpar
-from tokpar import pipeline
+from tokpar.contract.interfaces import Executor, Merger, Splitter, TokenizerAdapter
+from tokpar.contract.part_checks import METHODS, OPTIONAL
 from tokpar.errors import PluginError
 from tokpar.executors.serial_executor import SerialExecutor
-from tokpar.foreign_parts import METHODS, OPTIONAL
-from tokpar.interfaces import Executor, Merger, Splitter, TokenizerAdapter
 from tokpar.methods.cut import CutMerger, CutSplitter
-from tokpar.overlap.mergers import LicensedMerger, LicensedSplitter
-from tokpar.plan import Plan
+from tokpar.methods.mergers import LicensedMerger, LicensedSplitter
+from tokpar.pipeline import steps as pipeline
+from tokpar.pipeline.plan import Plan
 from tokpar.types import Chunk, Join, Piece, Rows, Split
 
 pytestmark = pytest.mark.ids

@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 
 import tokpar
-import tokpar.registry as registry_module
+import tokpar.registry.tables as registry_module
 from tests.support.paths import ROOT
-from tokpar import hooks
 from tokpar.cli import main
-from tokpar.interfaces import Executor, Merger, Splitter, TokenizerAdapter
+from tokpar.contract.interfaces import Executor, Merger, Splitter, TokenizerAdapter
+from tokpar.registry import hooks
 
 PLUGINS = sorted(path for path in (ROOT / "plugins").iterdir() if (path / "src").is_dir())
 APART = [path for path in PLUGINS if (path / "pyproject.toml").is_file()]

@@ -12,11 +12,14 @@ from typing import Any
 import pytest
 
 import tokpar
-import tokpar.registry as registry_module
+import tokpar.registry.tables as registry_module
 from tests.conftest import cases
+from tokpar.contract.interfaces import Merger, Splitter
 from tokpar.errors import OptionError, PluginError, UnknownNameError
 from tokpar.executors.serial_executor import SerialExecutor
-from tokpar.hooks import (
+from tokpar.methods.cut import CutMerger
+from tokpar.methods.serial import OneChunk
+from tokpar.registry.hooks import (
     Command,
     ExecutorKind,
     MergerKind,
@@ -25,10 +28,7 @@ from tokpar.hooks import (
     TokenizerSource,
     hookimpl,
 )
-from tokpar.interfaces import Merger, Splitter
-from tokpar.methods.cut import CutMerger
-from tokpar.methods.serial import OneChunk
-from tokpar.registry import PluginRecord, Registry, build_strategy
+from tokpar.registry.tables import PluginRecord, Registry, build_strategy
 
 OWN_STRATEGIES = {"auto", "cut", "lopt", "serial"}
 
@@ -287,7 +287,8 @@ PANICS = {
 LOADED = """
 import json, sys
 from importlib.metadata import EntryPoint
-from tokpar import hooks, registry as module
+from tokpar.registry import hooks
+from tokpar.registry import tables as module
 from importlib import metadata
 points = [EntryPoint("faulty", "faulty_plugin", "tokpar")]
 metadata.entry_points = lambda **given: points

@@ -48,7 +48,7 @@ def imports_of(plugin: str) -> set[str]:
 
 
 def is_in(module: str, room: str) -> bool:
-    """A room is one module, or with ".*" all modules of a package: "tokpar.files.*"."""
+    """A room is one module, or with ".*" all modules of a package: "tokpar.formats.*"."""
     return module == room or (room.endswith(".*") and module.startswith(room[:-1]))
 
 
@@ -88,7 +88,7 @@ def test_what_each_process_imports_of_a_plugin_is_one_light_door(wing: str) -> N
 
 LOADED = """
 import sys
-from tokpar.registry import registry
+from tokpar.registry.tables import registry
 assert not [each for each in registry().plugins() if each.problem]
 print(*(name for name in sys.modules if name.startswith("tokpar")))
 """

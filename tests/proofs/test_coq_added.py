@@ -17,10 +17,10 @@ import tokpar
 from tests.support import profiles
 from tests.support.coq_runs import COQ, Values, computed
 from tests.support.named_engine import NamedEngine
-from tokpar.cached_property import cached_property
 from tokpar.certificate.checker import seam_findings
-from tokpar.files.char_classes import single
-from tokpar.interfaces import facts_of
+from tokpar.contract.interfaces import facts_of
+from tokpar.formats.char_classes import single
+from tokpar.process.cached_property import cached_property
 from tokpar.types import Facts, Rule, Seam, Theorem
 
 if shutil.which("coqc") is None:

@@ -38,14 +38,14 @@ from tests.support.coq_worlds import (
 )
 from tests.support.profiles import cases, drawn
 from tests.support.windows_drawn import ATOMS, decided
-from tokpar.cached_property import cached_property
 from tokpar.certificate.checker import check
 from tokpar.certificate.pattern_machine import Machine, PairChecker
-from tokpar.interfaces import TokenizerAdapter
+from tokpar.contract.interfaces import TokenizerAdapter
 from tokpar.patterns.decided_pattern import stage_proof
 from tokpar.patterns.known_pattern import PairTable, shipped_pattern
+from tokpar.patterns.pair_rows import RowPairs
 from tokpar.patterns.splits import SplitStage, tree_of
-from tokpar.regexes.pair_rows import RowPairs
+from tokpar.process.cached_property import cached_property
 from tokpar.types import Rule, Seam
 
 PATTERNS = drawn(50)

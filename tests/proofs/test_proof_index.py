@@ -13,7 +13,7 @@ from tests.support.paths import ROOT
 from tokpar.certificate.check_context import CheckContext
 from tokpar.certificate.frozen_tables import load_tables
 from tokpar.certificate.rule_checker import RuleChecker
-from tokpar.registry import StrategyRecord, registry
+from tokpar.registry.tables import StrategyRecord, registry
 from tokpar.types import Facts, Rule, Theorem
 
 PROOFS = ROOT / "proofs"

@@ -85,7 +85,7 @@ def page() -> str:
 
 def sections() -> Iterator[str]:
     """A heading and the help of `tokpar`, of each of its own commands, and what these share."""
-    from tokpar.builtins import tokpar_commands
+    from tokpar.registry.builtins import tokpar_commands
 
     commands = [[], *([command.name] for command in tokpar_commands())]
     helps = [help_of(words) for words in commands]

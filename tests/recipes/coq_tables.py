@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tokpar.patterns.class_tables import read_table
-from tokpar.regexes.pattern_parser import PatternReader
+from tokpar.patterns.pattern_parser import PatternReader
 
 FILE = Path(__file__).parents[2] / "proofs" / "coq" / "Tables.v"
 MODES = {"greedy": "Greedy", "lazy": "Lazy", "possessive": "Possessively"}

@@ -19,8 +19,8 @@ from tests.benchmarks.engines_texts import html_line, json_record, lines, log_li
 from tests.support.paths import TESTS, VOCAB
 from tests.support.seams import part
 from tests.vocab.samples import ENGLISH, LANGUAGES, OTHER_CODE, PYTHON
+from tokpar.contract.interfaces import TokenizerAdapter, facts_of
 from tokpar.cuts.finder import finder_for
-from tokpar.interfaces import TokenizerAdapter, facts_of
 
 FILE = TESTS / "data" / "gaps.json"
 FILES = ("bert_part", "deepseek_part", "llama_style", "metaspace_unigram")

@@ -1,7 +1,7 @@
 """Asks Hugging Face's engine for its classes of characters and writes ``tokpar/data/classes.json``.
 
 Run it under Python 3.11 (Unicode 14), with `tokenizers` installed:
-`python -m tests.recipes.generate_classes`; see `tokpar.files.char_classes`. With `tokenizers`
+`python -m tests.recipes.generate_classes`; see `tokpar.formats.char_classes`. With `tokenizers`
 1.x it asks for "punctuation_one" only, and leaves the other classes; below 1.0 it leaves that one.
 """
 

@@ -26,8 +26,8 @@ from tests.recipes.shipped import PROPERTIES, SPELLINGS, STATED, sources_of
 from tokpar.patterns.class_tables import WHITESPACE, Ranges, merge_ranges
 from tokpar.patterns.decided_pattern import covers
 from tokpar.patterns.known_pattern import certifies_spaces
+from tokpar.patterns.pattern_parser import PatternReader
 from tokpar.patterns.splits import SplitStage, decide_pairs
-from tokpar.regexes.pattern_parser import PatternReader
 
 TABLES = Path(__file__).parents[2] / "tokpar" / "data" / "tables"
 ATOMS, PATTERNS, CLASSES = (TABLES / f"{name}.json" for name in ("atoms", "patterns", "classes"))

@@ -2,9 +2,9 @@
 
     python -m tests.recipes.plain_c [ARGUMENTS OF PYTEST ...]
 
-Compiles the kernel with TOKPAR_PLAIN_C (tokpar/cache/call_compiler.h) into a copy of the checkout:
-no builtins, no vectors, no numbers of 128 bits, nothing fetched ahead. Runs there what is asked
-for, or the tests that compare the ids of drawn tokenizers and texts with those of the engines.
+Compiles the kernel with TOKPAR_PLAIN_C (tokpar/compiled/call_compiler.h) into a copy of the
+checkout: no builtins, no vectors, no numbers of 128 bits, nothing fetched ahead. Runs there what
+is asked for, or the tests that compare the ids of drawn tokenizers and texts with the engines'.
 With TOKPAR_YIELDS another thread runs whenever one has the table of the cache of segments.
 Needs gcc or clang as `cc`, Cython, setuptools and hatchling. Ends with pytest's exit code.
 """
@@ -22,7 +22,10 @@ from tests.recipes.sanitized import RUN, copy_checkout, made_libraries
 
 FLAGS = "-O2 -g -DTOKPAR_PLAIN_C -DTOKPAR_YIELDS"
 NAMES = ("source", "drawn", "wide_ids", "longest", "characters", "wordpiece", "places")
-TESTS = (*(f"tests/cache/test_call_{name}.py" for name in NAMES), "tests/cache/test_segments.py")
+TESTS = (
+    *(f"tests/compiled/test_call_{name}.py" for name in NAMES),
+    "tests/compiled/test_segments.py",
+)
 NOT_PLAIN = b"__cpu_model"
 """What a library has that looks for the vectors of the processor."""
 

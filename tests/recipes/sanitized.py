@@ -45,8 +45,8 @@ FILES = (
     "reader",
 )
 TESTS = (
-    *(f"tests/cache/test_{name}.py" for name in FILES),
-    *(f"--deselect=tests/cache/test_segments.py::{name}" for name in FORKS),
+    *(f"tests/compiled/test_{name}.py" for name in FILES),
+    *(f"--deselect=tests/compiled/test_segments.py::{name}" for name in FORKS),
 )
 RUN = ("-q", "-n", "0", "-p", "no:cacheprovider")
 

@@ -11,7 +11,7 @@ import tiktoken
 from tests.conftest import needs_below_one, needs_kernel
 from tests.recipes import compiled_wheel
 from tests.support.paths import ROOT
-from tokpar.cache.compiled_call import CompiledCall
+from tokpar.compiled.compiled_call import CompiledCall
 
 pytestmark = [pytest.mark.compiled_at_once, needs_below_one, needs_kernel]
 
@@ -26,7 +26,7 @@ def test_a_compiled_call_that_answers_passes() -> None:
 
 
 def test_a_wheel_without_a_compiled_call_does_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tokpar.kernel_modules.CALL", None)
+    monkeypatch.setattr("tokpar.process.kernel_modules.CALL", None)
     found = compiled_wheel.mistake(small(), ["some text"])
     assert found is not None
     assert "no compiled call" in found

@@ -93,8 +93,8 @@ def test_a_script_gives_no_figures_without_the_kernel(name: str) -> None:
 
 
 def test_the_reason_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tokpar.kernel_modules.CALL", None)
-    monkeypatch.setattr("tokpar.kernel_modules.WHY_NONE", "nobody built it")
+    monkeypatch.setattr("tokpar.process.kernel_modules.CALL", None)
+    monkeypatch.setattr("tokpar.process.kernel_modules.WHY_NONE", "nobody built it")
     monkeypatch.setattr("sys.argv", ["engines", "--help"])
     refuse_without_kernel()
     monkeypatch.setattr("sys.argv", ["engines"])

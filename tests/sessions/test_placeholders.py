@@ -18,8 +18,8 @@ from tests.support.adapters_drawn import contents_of, drawn_adapter, drawn_text
 from tests.support.fakes import WordHash
 from tests.support.session_models import token
 from tests.support.tokenizers_drawn import is_panic
+from tokpar.contract.interfaces import TokenizerAdapter, facts_of
 from tokpar.errors import EngineError, OptionError
-from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.sessions import editing
 from tokpar.sessions.session import Session
 

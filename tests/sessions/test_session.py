@@ -20,9 +20,9 @@ from tests.support.adapters_drawn import drawn_adapter
 from tests.support.fakes import WordHash
 from tests.support.seams import part
 from tests.support.tokenizers_drawn import named_tokenizers
-from tokpar.adapter_parts import token_bytes_of
+from tokpar.contract.adapter import token_bytes_of
+from tokpar.contract.interfaces import Decodes, facts_of
 from tokpar.errors import FileFormatError, OptionError
-from tokpar.interfaces import Decodes, facts_of
 from tokpar.sessions import editing
 from tokpar.sessions.common_ends import common_prefix, common_suffix
 

@@ -18,8 +18,8 @@ import tokpar
 from tests.sessions.traces import ids_of
 from tests.support.adapters_drawn import contents_of, drawn_adapter, drawn_text
 from tests.support.tokenizers_drawn import named_tokenizers
-from tokpar import short_texts
 from tokpar.errors import EngineError, OptionError
+from tokpar.pipeline import short_texts
 from tokpar.sessions import editing
 from tokpar.sessions.session import Session, SessionPatch
 

@@ -19,9 +19,9 @@ from tests.support.adapters_drawn import drawn_adapter
 from tests.support.seams import part
 from tests.support.session_models import CL100K, byte_level, token
 from tests.support.tokenizers_drawn import PATTERNS, is_panic
+from tokpar.contract.interfaces import TokenizerAdapter
 from tokpar.cuts.stable_cuts import Edge, StableCuts, Window
 from tokpar.errors import EngineError, OptionError
-from tokpar.interfaces import TokenizerAdapter
 from tokpar.sessions import editing
 from tokpar.sessions.editing import Editing
 

@@ -7,9 +7,9 @@ from collections import Counter
 
 import tokpar
 from tests.support.adapters_drawn import contents_of, continuations, drawn_text, predecessors
-from tokpar.adapter_parts import token_bytes_of
+from tokpar.contract.adapter import token_bytes_of
+from tokpar.contract.interfaces import TokenizerAdapter, facts_of
 from tokpar.cuts.stable_cuts import StableCuts, Window, stable_cuts_for
-from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.sessions.session import Session
 
 

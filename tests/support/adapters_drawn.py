@@ -27,7 +27,7 @@ from tests.support.tokenizers_drawn import (
     contents,
     made,
 )
-from tokpar.interfaces import TokenizerAdapter
+from tokpar.contract.interfaces import TokenizerAdapter
 
 CHARACTERS = (
     *"aabbAB  .\n1é\u0301<>s=",

@@ -21,16 +21,16 @@ import tokpar
 from tests.support.adapters_drawn import contents_of, drawn_adapter, drawn_text
 from tests.support.named_engine import chat_text, chat_tokenizer, drawn_spans, may_be_control
 from tests.support.tokenizers_drawn import is_panic
-from tokpar.adapter_parts import token_bytes_of
 from tokpar.arrays import IdArray
 from tokpar.certificate.certificate_file import from_bytes, to_bytes
 from tokpar.certificate.checker import check
 from tokpar.certificate.findings import Level
 from tokpar.certificate.id_proof import serial_ids
-from tokpar.encoding import Encoding
+from tokpar.contract.adapter import token_bytes_of
+from tokpar.contract.interfaces import TokenizerAdapter
 from tokpar.errors import ControlTokenError, EngineError, FileFormatError, OptionError
-from tokpar.interfaces import TokenizerAdapter
-from tokpar.seams import Columns, Everywhere, Seams
+from tokpar.results.encoding import Encoding
+from tokpar.results.seams import Columns, Everywhere, Seams
 from tokpar.types import Report, Rule, Seam, Theorem, Witness
 
 WORDS = ["space", "non-space", "any", "gpt2", "cl100k", "o200k", "letter", "nl", "a", " ", "", "\0"]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 import tokpar
-from tokpar.files.vocabulary import byte_alphabet, letters_of
+from tokpar.formats.vocabulary import byte_alphabet, letters_of
 
 Config = dict[str, Any]
 LETTERS = [*byte_alphabet()]

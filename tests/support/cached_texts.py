@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tokpar import pipeline
-from tokpar.cache.segment_cache import segment_cache_for
+from tokpar.compiled.segment_cache import segment_cache_for
+from tokpar.contract.interfaces import HasSegmentCache
 from tokpar.executors.native import CachedExecutor
-from tokpar.interfaces import HasSegmentCache
-from tokpar.limits import LEAST_CACHE_BYTES
 from tokpar.methods import cut
-from tokpar.plan import Plan
+from tokpar.pipeline import steps as pipeline
+from tokpar.pipeline.plan import Plan
+from tokpar.process.limits import LEAST_CACHE_BYTES
 
 ENGLISH = "The quick brown fox jumps over the lazy dog, and the dog over the fox. " * 90
 DIVIDED = "divided at every space"

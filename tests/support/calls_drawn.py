@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
 
-from tokpar.files.vocabulary import letters_of
+from tokpar.formats.vocabulary import letters_of
 
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 QWEN = (

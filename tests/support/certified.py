@@ -20,9 +20,9 @@ from tests.support.paths import VOCAB
 from tokpar.arrays import IdArray, SpanArray, spans_from_lengths
 from tokpar.certificate.findings import CheckReport
 from tokpar.certificate.frozen_tables import load_tables
-from tokpar.encoding import Encoding
-from tokpar.seams import Seams
-from tokpar.spans import postprocess_single
+from tokpar.results.encoding import Encoding
+from tokpar.results.seams import Seams
+from tokpar.results.spans import postprocess_single
 from tokpar.types import AddedToken, Facts, NormalizerStage, Report, Seam, Witness
 
 POOL = [

@@ -17,12 +17,12 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_to
 from tests.recipes.coq_tables import coq_row
 from tests.support.certified import oniguruma_patterns
 from tests.support.windows_brute import ask, asked
-from tokpar.cached_property import cached_property
-from tokpar.files.char_classes import single
-from tokpar.files.vocabulary import byte_alphabet, letters_of
+from tokpar.formats.char_classes import single
+from tokpar.formats.vocabulary import byte_alphabet, letters_of
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
 from tokpar.patterns.shipped_patterns import GPT2
 from tokpar.patterns.splits import SplitStage, machines_of, tree_of
+from tokpar.process.cached_property import cached_property
 
 MARK = "\u2581"
 LETTERS = "aab1. '\nA\u00e9\u4e2d_\U0001f600" + MARK

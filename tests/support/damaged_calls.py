@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 import tokpar
 from tests.support.calls_drawn import DRAWN, draw_added, draw_text
-from tokpar import kernel_modules
-from tokpar.cache import call_tables, compiled_build
+from tokpar.compiled import call_tables, compiled_build
+from tokpar.process import kernel_modules
 
 Arrays = dict[str, NDArray[Any]]
 EDGES = [0, 1, 2, 3, 4, 5, 14, 15, 16, 127, 128, 254, 255, 256, 1 << 15, (1 << 16) - 1, 1 << 21]

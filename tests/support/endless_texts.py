@@ -7,7 +7,7 @@ from typing import Any
 
 import tokpar
 from tests.support.seams import plain_settings
-from tokpar.encoding import Encoding
+from tokpar.results.encoding import Encoding
 
 N = 3000
 

@@ -22,7 +22,7 @@ from tokenizers import AddedToken, Tokenizer, normalizers
 import tokpar
 from tests.support.tokenizers_drawn import DATA, PATTERNS, VOCAB, ByteLevelSpec, build
 from tokpar.arrays import IdArray
-from tokpar.interfaces import TokenizerAdapter
+from tokpar.contract.interfaces import TokenizerAdapter
 
 CHUNK_LEN = 8
 """Code points of a chunk of `parallel_encode`: short, so that short texts have several."""

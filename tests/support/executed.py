@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from tokpar.arrays import IdArray, SpanArray, spans_from_lengths
+from tokpar.contract.interfaces import Executor
 from tokpar.errors import EngineError
 from tokpar.executors.native import NativeExecutor
 from tokpar.executors.processes import ProcessExecutor
 from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.executors.threads import ThreadExecutor
-from tokpar.interfaces import Executor
 from tokpar.types import Chunk, Piece, Rows
 
 

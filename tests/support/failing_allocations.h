@@ -1,4 +1,4 @@
-/* Included before call.c by tests/cache/test_call_memory.py: counts the allocations of the kernel, and lets one fail. */
+/* Included before call.c by tests/compiled/test_call_memory.py: counts the allocations of the kernel, and lets one fail. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stdlib.h>

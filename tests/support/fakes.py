@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from tokpar.adapter_parts import EngineTraits, traits_of
 from tokpar.arrays import IdArray
-from tokpar.interfaces import HasSpec, TokenizerAdapter, facts_of
+from tokpar.contract.adapter import EngineTraits, traits_of
+from tokpar.contract.interfaces import HasSpec, TokenizerAdapter, facts_of
 from tokpar.types import Facts
 
 

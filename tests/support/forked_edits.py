@@ -19,7 +19,7 @@ import tokpar
 from tests.support.forked_children import forked
 from tests.support.paths import VOCAB
 from tokpar.sessions import session as session_module
-from tokpar.trust import trusted_session as trusted_module
+from tokpar.untrusted import trusted_session as trusted_module
 
 TEXT = "The quick brown fox jumps over. " * 4
 FILES = {session_module.__file__, trusted_module.__file__}

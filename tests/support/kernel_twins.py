@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tests.support import kernel_words, not_cython
-from tokpar import kernel_modules
+from tokpar.process import kernel_modules
 
 TWINS = pytest.mark.parametrize("name", ["plain", "compiled"])
 
@@ -40,7 +40,7 @@ def _viewed(each: Any) -> Any:
 @cache
 def plain(part: str) -> Plain:
     """The uncompiled twin of `_merges`, `_vocabulary` or `_contents`."""
-    source = Path(kernel_modules.__file__).parent / "cache" / f"{part}.py"
+    source = Path(kernel_modules.__file__).parent.parent / "compiled" / f"{part}.py"
     spec = importlib.util.spec_from_file_location(f"tokpar{part}_plain", source)
     assert spec is not None
     assert spec.loader is not None
@@ -66,5 +66,5 @@ def twin(name: str, part: str = "_merges") -> Any:
 
 
 def twin_kernel(name: str) -> Any:
-    """What `tokpar.cache.merges` takes for the kernel."""
+    """What `tokpar.compiled.merges` takes for the kernel."""
     return SimpleNamespace(MERGES=twin(name, "_merges"), VOCABULARY=twin(name, "_vocabulary"))

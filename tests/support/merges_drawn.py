@@ -15,8 +15,8 @@ from tests.support.kernel_twins import twin_kernel
 from tests.support.tokenizers_drawn import byte_characters
 from tokpar.adapters.hf_source import id_array
 from tokpar.arrays import IdArray
-from tokpar.cache.merges import Merges, merges_of
-from tokpar.cached_property import cached_property
+from tokpar.compiled.merges import Merges, merges_of
+from tokpar.process.cached_property import cached_property
 
 LETTERS = byte_characters()
 Pair = tuple[str, str]

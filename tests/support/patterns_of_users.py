@@ -10,7 +10,7 @@ from typing import Any
 from tokpar_pure.adapter import PureTokenizer
 
 from tests.conftest import below_one
-from tokpar.files.vocabulary import Vocabulary
+from tokpar.formats.vocabulary import Vocabulary
 from tokpar.patterns.shipped_patterns import CL100K
 from tokpar.types import AddedToken
 
@@ -54,7 +54,7 @@ def by_hugging_face(
     patterns: tuple[str, ...], normalizer: Any = None, flags: Any = None, prefix: bool = False
 ) -> Any:
     tokenizers = below_one()
-    from tokpar.files.vocabulary import byte_alphabet
+    from tokpar.formats.vocabulary import byte_alphabet
 
     letter = {byte: char for char, byte in byte_alphabet().items()}
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from tokpar_pure.merging import NEVER, merge_by_queue
 
-from tokpar.files.vocabulary import Merges, Ranks, Vocabulary
+from tokpar.formats.vocabulary import Merges, Ranks, Vocabulary
 
 Rule = Callable[[int, int], tuple[int, int] | None]
 """(left id, right id) -> (priority, merged id), less is better; None if the two do not merge."""

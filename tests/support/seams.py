@@ -11,8 +11,8 @@ import tiktoken
 import tokpar
 from tests.conftest import is_quick
 from tests.support.tokenizers_drawn import named_tokenizers, plain_copy
+from tokpar.contract.interfaces import TokenizerAdapter, facts_of
 from tokpar.cuts.finder import CutFinder, finder_for
-from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.types import Seam
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.support.charsmaps import NMT_LIKE, charsmap
 from tokpar.adapters.hf_version import installed_release
-from tokpar.files.vocabulary import byte_alphabet
+from tokpar.formats.vocabulary import byte_alphabet
 from tokpar.patterns.shipped_patterns import CL100K, GPT2
 
 Json = dict[str, Any]

@@ -8,7 +8,7 @@ import json
 import tiktoken
 
 from tests.support.paths import VOCAB
-from tokpar.files.formats import read_ranks
+from tokpar.formats.formats import read_ranks
 
 SPECIALS = {"<|end|>": 300_000, "<|end|><|of|>": 300_001, "<|fim|>": 300_002}
 

@@ -24,11 +24,11 @@ from tests.support.tokenizers_drawn import (
     build,
     byte_characters,
 )
-from tokpar.adapter_parts import EngineTraits
 from tokpar.arrays import IdArray, SpanArray, has_surrogate, offsets_of, spans_from_lengths
-from tokpar.cached_property import cached_property
+from tokpar.contract.adapter import EngineTraits
 from tokpar.errors import OptionError
-from tokpar.spans import postprocess_single
+from tokpar.process.cached_property import cached_property
+from tokpar.results.spans import postprocess_single
 from tokpar.types import AddedToken, Facts, Piece, Rows
 
 GPT2 = PATTERNS["gpt2"][0]

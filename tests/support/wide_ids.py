@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.support.calls_drawn import DRAWN, GPT2, MARK, QWEN, draw_added, draw_bytes
-from tokpar.files.vocabulary import byte_alphabet
+from tokpar.formats.vocabulary import byte_alphabet
 
 ALPHABET = byte_alphabet()
 POWERS = (16, 20, 21, 22, 24, 26, 27, 28, 30)

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokpar import kernel_modules
-from tokpar.adapter_parts import DecodingParts, later_call_of
-from tokpar.cached_property import cached_property
-from tokpar.interfaces import CachedRows
+from tokpar.contract.adapter import DecodingParts, later_call_of
+from tokpar.contract.interfaces import CachedRows
+from tokpar.process import kernel_modules
+from tokpar.process.cached_property import cached_property
 from tokpar.types import Rows
 
 if TYPE_CHECKING:
-    from tokpar.cache.compiled_build import CallParts, LaterCall
-    from tokpar.cache.segment_cache import SegmentCache
+    from tokpar.compiled.compiled_build import CallParts, LaterCall
+    from tokpar.compiled.segment_cache import SegmentCache
     from tokpar.decoding.text_table import LaterTable
 
 
@@ -32,11 +32,11 @@ def call_refused(engine_check: bool, cache_bytes: int) -> str | None:
 
 def later_call(parts: CallParts) -> LaterCall:
     """Returns the compiled call of a tokenizer, as soon as there is one."""
-    from tokpar.cache import compiled_build  # other tokenizers do without it
+    from tokpar.compiled import compiled_build  # other tokenizers do without it
 
     if not compiled_build.AT_FIRST_CALL:
         return compiled_build.LaterCall(parts)
-    from tokpar.cache.deferred_call import DeferredCall  # only servers defer
+    from tokpar.compiled.deferred_call import DeferredCall  # only servers defer
 
     return DeferredCall(parts)
 
@@ -97,7 +97,7 @@ class CachedAdapter(ABC):
         later = later_call_of(self)
         call = None if later is None else later.call
         if call is not None:
-            from tokpar.cache.segment_cache import divided_rows  # see `Encoder.encode`
+            from tokpar.compiled.segment_cache import divided_rows  # see `Encoder.encode`
 
             return divided_rows(partial(call.rows, workers=workers), self._segment_cache, texts)
         if self._segment_cache is None:

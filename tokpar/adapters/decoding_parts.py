@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from tokpar.adapter_parts import DecodingParts
 from tokpar.adapters.settings import unless_custom
+from tokpar.contract.adapter import DecodingParts
 from tokpar.decoding.shapes import CLEANUP_PAIRS
 from tokpar.errors import OptionError
 

@@ -17,12 +17,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from tokpar.adapter_parts import Loader
 from tokpar.adapters.directory_files import file_to_name
 from tokpar.adapters.hf_version import KEPT_IN_VERSION_4
 from tokpar.adapters.settings import TEKKEN, DirectoryTokenizer, Settings, is_panic
+from tokpar.contract.adapter import Loader
 from tokpar.errors import FileFormatError, OptionError, quoted
-from tokpar.foreign_errors import raise_foreign
+from tokpar.process.interrupts import raise_foreign
 
 AUTO_TOKENIZER = "AutoTokenizer"
 _CALLS = ("__call__", "encode", "_encode_plus", "_batch_encode_plus")

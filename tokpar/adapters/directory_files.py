@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tokpar.adapter_parts import Loader
 from tokpar.adapters.settings import TEKKEN, DirectoryTokenizer
+from tokpar.contract.adapter import Loader
 from tokpar.errors import FileFormatError
-from tokpar.files.formats import read_config, read_object
+from tokpar.formats.formats import read_config, read_object
 
 TOKENIZER_JSON = "tokenizer.json"
 _MOST_NAMES = 12

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from tokpar.fork_locks import is_child
-from tokpar.limits import worker_count
-from tokpar.thread_pool import share
+from tokpar.process.fork_locks import is_child
+from tokpar.process.limits import worker_count
+from tokpar.process.thread_pool import share
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")

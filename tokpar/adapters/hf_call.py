@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tokenizers
 
-from tokpar import kernel_modules
 from tokpar.adapters.engine_batches import call_batch
 from tokpar.adapters.hf_look import ReadModel, is_dense, written_model
 from tokpar.adapters.hf_postprocess import parse_component
 from tokpar.adapters.hf_version import installed_release
 from tokpar.arrays import IdArray
-from tokpar.cache.compiled_build import LEAST_KEPT, CallParts, added_flags, find_cut
-from tokpar.cache.merges import GateError, Parts, Source, merges_of, model_parts, parts_of
+from tokpar.compiled.compiled_build import LEAST_KEPT, CallParts, added_flags, find_cut
+from tokpar.compiled.merges import GateError, Parts, Source, merges_of, model_parts, parts_of
 from tokpar.errors import ChangedError
 from tokpar.facts.hf_vocabulary import bytes_of_token
 from tokpar.facts.space_stages import MARK
-from tokpar.files.vocabulary import letters_of
+from tokpar.formats.vocabulary import letters_of
+from tokpar.process import kernel_modules
 from tokpar.types import AddedToken, Facts
 
 if TYPE_CHECKING:
-    from tokpar.cache.call_tables import Arrays
+    from tokpar.compiled.call_tables import Arrays
 
 _PRINTS_HOLES = installed_release() < (0, 23)
 """The engine prints each missing id to the standard output when it writes a model."""
@@ -68,11 +68,11 @@ def call_parts_of(
         return str(error)
 
     def make_arrays() -> Arrays:
-        from tokpar.cache.call_tables import byte_arrays  # only where tables are made
-        from tokpar.cache.character_tables import character_arrays
+        from tokpar.compiled.call_tables import byte_arrays  # only where tables are made
+        from tokpar.compiled.character_tables import character_arrays
 
         if is_words:
-            from tokpar.cache.wordpiece_tables import wordpiece_arrays  # only where it is used
+            from tokpar.compiled.wordpiece_tables import wordpiece_arrays  # only where it is used
 
             return wordpiece_arrays(_wordpiece_model(copy.model, size, written), size, *stages)
         if facts.byte_level:
@@ -105,7 +105,7 @@ def _written_model(
     if kernel_modules.VOCABULARY is None:
         raise GateError("nothing reads its vocabulary without the kernel")
     if not facts.byte_level and facts.model != "WordPiece":
-        from tokpar.cache.character_tables import character_stages  # only where it is used
+        from tokpar.compiled.character_tables import character_stages  # only where it is used
 
         character_stages(*stages)  # to write a model takes long
     source = None if read is None else read.source

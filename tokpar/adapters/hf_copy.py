@@ -26,8 +26,8 @@ from tokpar.adapters.settings import is_panic, unless_custom
 from tokpar.errors import EngineError, OptionError
 from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths, with_tokens
 from tokpar.facts.hf_vocabulary import token_bytes
-from tokpar.files.json_parts import Json, read_around
-from tokpar.foreign_errors import raise_foreign
+from tokpar.formats.json_parts import Json, read_around
+from tokpar.process.interrupts import raise_foreign
 from tokpar.types import AddedToken, Facts
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from functools import cache, lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from tokpar import kernel_modules
+from tokpar.process import kernel_modules
 from tokpar.types import AddedToken
 
 if TYPE_CHECKING:
-    from tokpar.cache.merges import Parts, Source
+    from tokpar.compiled.merges import Parts, Source
     from tokpar.facts.hf_vocabulary import VocabularyArrays
 
 SAMPLING = ("dropout", "alpha", "nbest_size")
@@ -205,7 +205,7 @@ def read_model(tokenizer: Any, file_bytes: bytes | None, byte_level: bool) -> Re
     tokens = cache(lambda: dict(tokenizer.get_vocab(with_added_tokens=False)))
     if not byte_level:
         return ReadModel(tokens())
-    from tokpar.cache.merges import (  # other models do without it
+    from tokpar.compiled.merges import (  # other models do without it
         Source,
         model_parts,
         vocabulary_arrays,

@@ -21,16 +21,16 @@ from tokpar.adapters.hf_postprocess import OTHER_IDS
 from tokpar.adapters.hf_source import id_array
 from tokpar.adapters.settings import call_engine
 from tokpar.arrays import IdArray, SpanArray, code_point_spans
-from tokpar.concatenation import Part, parts_between, shift_spans
 from tokpar.cuts.finder import finder_for
 from tokpar.facts.hf_facts import MISPLACED
 from tokpar.facts.space_stages import space_cuts
 from tokpar.facts.token_lengths import TokenLengths
+from tokpar.results.adding_up import Part, parts_between, shift_spans
 from tokpar.types import Facts, Rows
 
 if TYPE_CHECKING:
-    from tokpar.cache.compiled_build import LaterCall
-    from tokpar.cache.compiled_call import TokenPlaces
+    from tokpar.compiled.compiled_build import LaterCall
+    from tokpar.compiled.compiled_call import TokenPlaces
 
 PART = 1 << 12
 """The least code points of a part between certified cuts."""

@@ -16,18 +16,18 @@ import numpy as np
 from tokpar.adapters.cached_rows import CachedAdapter
 from tokpar.adapters.settings import Settings
 from tokpar.arrays import IdArray, IntArray, copy_rows, has_surrogate, offsets_of
-from tokpar.cached_property import cached_property
-from tokpar.concatenation import concatenate
 from tokpar.errors import FileFormatError
 from tokpar.facts.hf_vocabulary import bytes_of_token
-from tokpar.files.json_parts import InsertedIds, Json, read_around
-from tokpar.spans import spans_of
+from tokpar.formats.json_parts import InsertedIds, Json, read_around
+from tokpar.process.cached_property import cached_property
+from tokpar.results.adding_up import concatenate
+from tokpar.results.spans import spans_of
 from tokpar.types import Facts, Rows
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-    from tokpar.cache.compiled_build import LaterCall
+    from tokpar.compiled.compiled_build import LaterCall
 
 
 OTHER_IDS = "these ids are not those of the text"

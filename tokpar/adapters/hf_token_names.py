@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from tokpar.cached_property import cached_property
+from tokpar.process.cached_property import cached_property
 
 
 class TokenNames(dict[int, "str | None"]):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tokpar.adapters.hf_postprocess import OTHER_IDS, parse_component
 from tokpar.adapters.hf_token_names import TokenNames
 from tokpar.arrays import SPACES, IdArray, IntArray, SpanArray, offsets_of, range_indices
-from tokpar.files.json_parts import stages
+from tokpar.formats.json_parts import stages
 from tokpar.types import Facts, Rows
 
 _BLANKS = SPACES + "\u0120"  # and the byte-level character for " "

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from tokenizers import AddedToken as EngineToken
 
-from tokpar.adapter_parts import TrustParts
 from tokpar.adapters.hf_copy import private_copy
 from tokpar.adapters.hf_look import AFFIXES, FLAGS, EngineTokens
 from tokpar.adapters.hf_postprocess import parse_component
+from tokpar.contract.adapter import TrustParts
 from tokpar.errors import OptionError
 from tokpar.types import AddedToken
 

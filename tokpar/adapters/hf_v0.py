@@ -18,14 +18,6 @@ import numpy as np
 import tokenizers
 from tokenizers import Tokenizer
 
-from tokpar.adapter_parts import (
-    DecodingParts,
-    EngineTraits,
-    Loader,
-    Origin,
-    TrustParts,
-    ids_for_own_call,
-)
 from tokpar.adapters.cached_rows import call_refused, later_call
 from tokpar.adapters.engine_batches import call_batch, pad_batch
 from tokpar.adapters.hf_copy import (
@@ -62,17 +54,25 @@ from tokpar.adapters.settings import (
     unless_custom,
 )
 from tokpar.arrays import IdArray, IntArray, SpanArray, byte_starts, offsets_of
-from tokpar.cached_property import cached_property
+from tokpar.contract.adapter import (
+    DecodingParts,
+    EngineTraits,
+    Loader,
+    Origin,
+    TrustParts,
+    ids_for_own_call,
+)
 from tokpar.errors import ChangedError, IdTypeError, OptionError
-from tokpar.foreign_errors import raise_foreign
+from tokpar.process.cached_property import cached_property
+from tokpar.process.interrupts import raise_foreign
 from tokpar.types import DIVIDED_SCHEMES, Rows
 
 if TYPE_CHECKING:
     from tokpar.adapters.hf_offsets import EngineOffsets
     from tokpar.adapters.hf_token_names import TokenNames
     from tokpar.adapters.hf_trimming import Trimming
-    from tokpar.cache.compiled_build import LaterCall
-    from tokpar.cache.segment_cache import SegmentCache
+    from tokpar.compiled.compiled_build import LaterCall
+    from tokpar.compiled.segment_cache import SegmentCache
 
 MODELS = "BPE", "WordPiece"
 """Models that the compiled call may have."""
@@ -173,7 +173,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
             return None
         if self.facts.scheme not in DIVIDED_SCHEMES:
             return None
-        from tokpar.cache.segment_cache import segment_cache_for  # short texts do without it
+        from tokpar.compiled.segment_cache import segment_cache_for  # short texts do without it
 
         return segment_cache_for(self.facts, self.settings.cache_bytes)
 

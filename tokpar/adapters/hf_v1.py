@@ -19,7 +19,6 @@ import numpy as np
 import tokenizers
 from tokenizers import Tokenizer
 
-from tokpar.adapter_parts import DecodingParts, EngineTraits, Loader, Origin, ids_for_own_call
 from tokpar.adapters.decoding_parts import parts_of_hf_one
 from tokpar.adapters.engine_batches import call_batch
 from tokpar.adapters.fingerprint import fingerprint_of
@@ -36,15 +35,16 @@ from tokpar.adapters.settings import (
     refusing,
 )
 from tokpar.arrays import IdArray, SpanArray, offsets_of
-from tokpar.cache.segment_cache import SegmentCache, segment_cache_for
-from tokpar.cached_property import cached_property
+from tokpar.compiled.segment_cache import SegmentCache, segment_cache_for
+from tokpar.contract.adapter import DecodingParts, EngineTraits, Loader, Origin, ids_for_own_call
+from tokpar.contract.interfaces import Locates
 from tokpar.errors import EngineError, FileFormatError
 from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths
 from tokpar.facts.token_lengths import TokenLengths
-from tokpar.files.format_upgrade import as_format_one
-from tokpar.files.json_parts import InsertedIds
-from tokpar.interfaces import Locates
+from tokpar.formats.format_upgrade import as_format_one
+from tokpar.formats.json_parts import InsertedIds
 from tokpar.patterns.known_pattern import shipped_pattern
+from tokpar.process.cached_property import cached_property
 from tokpar.types import Facts, Rows
 
 _DEFAULTS = Settings()

@@ -50,8 +50,8 @@ def load(source: object, **settings: Any) -> FileAdapter | None:
         try:
             return _adapter(source, settings)
         except FileFormatError as error:
-            from tokpar.files.format_upgrade import VERSION  # only an error needs them
-            from tokpar.files.formats import read_object
+            from tokpar.formats.format_upgrade import VERSION  # only an error needs them
+            from tokpar.formats.formats import read_object
 
             version = None
             with suppress(FileFormatError):
@@ -110,7 +110,7 @@ def _adapter(source: object, settings: dict[str, Any]) -> FileAdapter | None:
     if path is None:
         chosen = read_settings(settings, *([] if is_one else ["engine_check"]))
     else:
-        from tokpar.files.bert import bert_config  # other files do without it
+        from tokpar.formats.bert import bert_config  # other files do without it
 
         chosen = read_settings(settings, "lowercase")
         source = bert_config(path, settings.get("lowercase", True))

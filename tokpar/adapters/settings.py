@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tokpar.adapter_parts import Loader
 from tokpar.arrays import has_surrogate
+from tokpar.contract.adapter import Loader
 from tokpar.errors import EngineError, FileFormatError, OptionError, quoted
-from tokpar.foreign_errors import raise_foreign
-from tokpar.limits import CACHE_BYTES, require_cache_bytes
+from tokpar.process.interrupts import raise_foreign
+from tokpar.process.limits import CACHE_BYTES, require_cache_bytes
 
 _T = TypeVar("_T")
 
@@ -195,7 +195,7 @@ def refusing(path: Path) -> Iterator[None]:
         raise_foreign(error)
         if not isinstance(error, Exception) and not is_panic(error):
             raise
-        from tokpar.files.foreign_files import and_its_kind  # only an error needs it
+        from tokpar.formats.foreign_files import and_its_kind  # only an error needs it
 
         raise FileFormatError(
             f"{path} is not a tokenizer.json of Hugging Face: {quoted(error)}{and_its_kind(path)}"

@@ -18,7 +18,6 @@ import numpy as np
 import tiktoken
 from tiktoken.core import _special_token_regex, raise_disallowed_special_token
 
-from tokpar.adapter_parts import EngineTraits, Origin, TrustParts
 from tokpar.adapters.cached_rows import CachedAdapter, call_refused, later_call
 from tokpar.adapters.fingerprint import fingerprint_of
 from tokpar.adapters.settings import TEKKEN, check_names, is_always, is_panic, path_of
@@ -33,18 +32,19 @@ from tokpar.adapters.tiktoken_encodings import (
     twin_of,
 )
 from tokpar.arrays import IdArray, IntArray, SpanArray
-from tokpar.cache.compiled_build import LaterCall
-from tokpar.cache.merges import Source
-from tokpar.cache.segment_cache import SegmentCache, segment_cache_for
-from tokpar.cached_property import cached_property
+from tokpar.compiled.compiled_build import LaterCall
+from tokpar.compiled.merges import Source
+from tokpar.compiled.segment_cache import SegmentCache, segment_cache_for
+from tokpar.contract.adapter import EngineTraits, Origin, TrustParts
 from tokpar.errors import EngineError, OptionError
 from tokpar.facts.token_lengths import TokenLengths
-from tokpar.files.formats import read_ranks
-from tokpar.files.openai import KNOWN_ENCODINGS
-from tokpar.files.vocabulary import Vocabulary, require_free_ids
-from tokpar.foreign_errors import raise_foreign
-from tokpar.limits import CACHE_BYTES, require_cache_bytes
+from tokpar.formats.formats import read_ranks
+from tokpar.formats.openai import KNOWN_ENCODINGS
+from tokpar.formats.vocabulary import Vocabulary, require_free_ids
 from tokpar.patterns.known_pattern import shipped_pattern
+from tokpar.process.cached_property import cached_property
+from tokpar.process.interrupts import raise_foreign
+from tokpar.process.limits import CACHE_BYTES, require_cache_bytes
 from tokpar.types import AddedToken, Facts, Rows
 
 ENGINE = "fancy-regex"

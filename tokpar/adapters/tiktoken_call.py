@@ -10,12 +10,12 @@ import numpy as np
 import tiktoken
 
 from tokpar.arrays import IdArray
-from tokpar.cache.compiled_build import LEAST_KEPT, CallParts, added_flags, find_cut
-from tokpar.cache.merges import Source, ranks_of
+from tokpar.compiled.compiled_build import LEAST_KEPT, CallParts, added_flags, find_cut
+from tokpar.compiled.merges import Source, ranks_of
 from tokpar.types import AddedToken, Facts
 
 if TYPE_CHECKING:
-    from tokpar.cache.call_tables import Arrays
+    from tokpar.compiled.call_tables import Arrays
 
 
 LONGEST_WORD = 1 << 17
@@ -60,7 +60,7 @@ def call_parts_of(
 
 
 def _make_arrays(facts: Facts, ranks: Mapping[bytes, int]) -> Arrays:
-    from tokpar.cache.call_tables import byte_arrays  # only where tables are made
+    from tokpar.compiled.call_tables import byte_arrays  # only where tables are made
 
     return byte_arrays(facts, ranks_of(ranks))
 

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import tiktoken
 
-from tokpar.adapter_parts import DecodingParts, ids_for_own_call
 from tokpar.adapters.decoding_parts import refuse_skipping
 from tokpar.arrays import IdArray
+from tokpar.contract.adapter import DecodingParts, ids_for_own_call
 from tokpar.types import Facts
 
 # The ids of tiktoken's own `encode` depend on these attributes, and on methods named "encode...".

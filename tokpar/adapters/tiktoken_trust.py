@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import tiktoken
 
-from tokpar.adapter_parts import TrustParts
 from tokpar.adapters.tiktoken_encodings import arguments_of
+from tokpar.contract.adapter import TrustParts
 from tokpar.errors import OptionError
 from tokpar.types import AddedToken
 

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from tokpar.arrays import IdArray, frozen_ids
 from tokpar.certificate.npz_columns import MOST, expect, read_npz, write_npz
 from tokpar.errors import FileFormatError
-from tokpar.seams import Columns, Everywhere, Licence, Seams
+from tokpar.results.seams import Columns, Everywhere, Licence, Seams
 from tokpar.types import Report, Rule, Seam, Trust
 
 FORMAT = "tokpar certificate"

@@ -7,7 +7,6 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TypeVar
 
-from tokpar.cached_property import cached_property
 from tokpar.certificate.added_token_rule import Occurrences, run_around
 from tokpar.certificate.content_index import occurring
 from tokpar.certificate.frozen_tables import Tables
@@ -20,6 +19,7 @@ from tokpar.certificate.normalizer_rule import (
     is_fixed,
     longest_image,
 )
+from tokpar.process.cached_property import cached_property
 from tokpar.types import Facts, Seam
 
 NO_PROOFS: Mapping[str, str] = MappingProxyType({})

@@ -29,8 +29,8 @@ from tokpar.certificate.region_check import everywhere_findings, is_by
 from tokpar.certificate.rule_checker import RuleChecker
 from tokpar.certificate.stage_rule import places as places_of
 from tokpar.certificate.tokenizer_probe import Mask, TokenizerProbe, Utf8Text
-from tokpar.interfaces import TokenizerAdapter
-from tokpar.seams import Columns, Seams
+from tokpar.contract.interfaces import TokenizerAdapter
+from tokpar.results.seams import Columns, Seams
 from tokpar.types import Facts, Rule, Seam, Theorem, Trust
 
 _MOST = 1 << 62

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.regexes.pattern_parser import RefusedProofError
+from tokpar.patterns.pattern_parser import RefusedProofError
 
 POINTS = 0x110000
 _ITSELF = re.compile(r"\\?([!-/:-@\[-`{-~])|([A-Za-z0-9\x00-\x20])")

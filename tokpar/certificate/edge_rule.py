@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from tokpar.cached_property import cached_property
 from tokpar.certificate.check_context import CheckContext, RefusedError, require, witness_values
+from tokpar.process.cached_property import cached_property
 from tokpar.types import AddedToken, Seam
 
 _INVISIBLE = "\u180e\u200b\ufeff"

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tokpar.adapter_parts import Origin, origin_of
 from tokpar.certificate.canonical_form import JsonForm, RankForm
 from tokpar.certificate.check_context import RefusedError
 from tokpar.certificate.findings import Finding
@@ -16,8 +15,9 @@ from tokpar.certificate.origin_reader import CustomPartError, read_origin, state
 from tokpar.certificate.own_facts import facts_of_form
 from tokpar.certificate.own_postprocess import postprocess_differences, postprocess_of
 from tokpar.certificate.own_vocabulary import OwnVocabulary
+from tokpar.contract.adapter import Origin, origin_of
+from tokpar.contract.interfaces import TokenizerAdapter, facts_of
 from tokpar.errors import FileFormatError
-from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.types import Facts, NormalizerStage
 
 AS_TOLD = "facts as the adapter tells them: no file is known to read them from again"

@@ -12,7 +12,7 @@ from tokpar.certificate.content_index import ContentIndex, occurring
 from tokpar.certificate.frozen_tables import load_tables
 from tokpar.certificate.pattern_proof import proved_pattern
 from tokpar.certificate.tokenizer_probe import Mask, TokenizerProbe
-from tokpar.seams import Seams
+from tokpar.results.seams import Seams
 from tokpar.types import Facts, Rule
 
 

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.adapter_parts import own_call_of
 from tokpar.arrays import NO_INTS, IdArray, IntArray
 from tokpar.certificate.check_context import RefusedError
 from tokpar.certificate.findings import Finding
 from tokpar.certificate.further_cuts import further_cuts
 from tokpar.certificate.segment_ids import SegmentIds, segment_ids
 from tokpar.certificate.tokenizer_probe import TokenizerProbe
+from tokpar.contract.adapter import own_call_of
+from tokpar.contract.interfaces import Locates, PostProcesses, TokenizerAdapter
 from tokpar.errors import EngineError
-from tokpar.interfaces import Locates, PostProcesses, TokenizerAdapter
-from tokpar.seams import Columns, Seams
+from tokpar.results.seams import Columns, Seams
 from tokpar.types import Facts, Rows, Theorem
 
 if TYPE_CHECKING:

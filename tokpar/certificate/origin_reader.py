@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from functools import cached_property  # noqa: TID251  # that of libraries
 from typing import Any
 
-from tokpar.adapter_parts import Origin
 from tokpar.certificate.canonical_form import (
     FLAGS,
     Json,
@@ -24,6 +23,7 @@ from tokpar.certificate.canonical_form import (
     object_in,
     parse_json,
 )
+from tokpar.contract.adapter import Origin
 from tokpar.errors import FileFormatError
 from tokpar.types import AddedToken
 

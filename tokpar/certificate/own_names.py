@@ -13,9 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tokpar.adapter_parts import inserted_ids, origin_of, trust_parts_of
 from tokpar.arrays import IdArray, IntArray, first_difference, has_surrogate
-from tokpar.cached_property import cached_property
 from tokpar.certificate.canonical_form import JsonForm, RankForm
 from tokpar.certificate.check_context import RefusedError, require
 from tokpar.certificate.content_index import occurring
@@ -26,9 +24,11 @@ from tokpar.certificate.id_proof import Core, id_difference
 from tokpar.certificate.own_postprocess import postprocess_of
 from tokpar.certificate.own_vocabulary import OwnVocabulary
 from tokpar.certificate.tokenizer_probe import Utf8Text
+from tokpar.contract.adapter import inserted_ids, origin_of, trust_parts_of
+from tokpar.contract.interfaces import Locates, TokenizerAdapter
 from tokpar.errors import EngineError, OptionError
-from tokpar.interfaces import Locates, TokenizerAdapter
-from tokpar.seams import Columns, Everywhere, Seams
+from tokpar.process.cached_property import cached_property
+from tokpar.results.seams import Columns, Everywhere, Seams
 from tokpar.types import AddedToken, Trust
 
 _SAME_JSON = ("normalizers", "pre_tokenizers", "model", "post_processor", "engine", "line_one")

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from tokpar.adapter_parts import inserted_ids
 from tokpar.arrays import IdArray
 from tokpar.certificate.canonical_form import JsonForm
-from tokpar.interfaces import PostProcesses, TokenizerAdapter
+from tokpar.contract.adapter import inserted_ids
+from tokpar.contract.interfaces import PostProcesses, TokenizerAdapter
 from tokpar.types import Rows
 
 _FIRST = 1 << 31

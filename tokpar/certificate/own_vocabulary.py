@@ -9,9 +9,9 @@ from itertools import pairwise
 import numpy as np
 
 from tokpar.arrays import IdArray, IntArray
-from tokpar.cached_property import cached_property
 from tokpar.certificate.canonical_form import JsonForm
 from tokpar.certificate.frozen_tables import MARK
+from tokpar.process.cached_property import cached_property
 from tokpar.types import AddedToken
 
 _KINDS = ("BPE", "WordPiece", "WordLevel", "Unigram")

@@ -7,7 +7,7 @@ import unicodedata
 from tokpar.certificate.check_context import CheckContext, RefusedError, require
 from tokpar.certificate.frozen_tables import SPACES, PairClasses, ShippedPattern
 from tokpar.certificate.normalizer_rule import KEEP_ASCII_SPACES, KEEP_NON_SPACES
-from tokpar.seams import Licence
+from tokpar.results.seams import Licence
 from tokpar.types import Facts, Rule, Seam, Theorem, Witness
 
 SPACE_MARKS = (" ", "▁")

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tokpar.cached_property import cached_property
-from tokpar.regexes.pattern_parser import RefusedProofError
+from tokpar.patterns.pattern_parser import RefusedProofError
+from tokpar.process.cached_property import cached_property
 
 Remainder = tuple[Any, ...]
 """The remainder of a pattern: a sequence of trees."""

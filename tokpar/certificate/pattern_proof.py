@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import NO_INTS, IntArray
-from tokpar.cached_property import cached_property
 from tokpar.certificate.check_context import CheckContext, RefusedError
 from tokpar.certificate.class_check import POINTS, require_class
 from tokpar.certificate.frozen_tables import SPACES, ShippedPattern, load_pairs, load_tables
 from tokpar.certificate.pattern_machine import Machine, PairChecker
-from tokpar.regexes.pair_rows import RowPairs
-from tokpar.regexes.pattern_parser import PatternReader, RefusedProofError, require_kept
+from tokpar.patterns.pair_rows import RowPairs
+from tokpar.patterns.pattern_parser import PatternReader, RefusedProofError, require_kept
+from tokpar.process.cached_property import cached_property
 
 _MOST_SYMBOLS = 255
 _BLOCK = 1 << 18

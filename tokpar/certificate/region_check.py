@@ -13,7 +13,7 @@ from tokpar.certificate.findings import Finding
 from tokpar.certificate.pair_rule import at_spaces, looks_at_two
 from tokpar.certificate.rule_checker import RuleChecker
 from tokpar.certificate.stage_rule import Spaces
-from tokpar.seams import Everywhere
+from tokpar.results.seams import Everywhere
 from tokpar.types import Seam, Theorem
 
 

@@ -10,7 +10,6 @@ import struct
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from tokpar.cached_property import cached_property
 from tokpar.certificate.check_context import (
     CheckContext,
     RefusedError,
@@ -20,6 +19,7 @@ from tokpar.certificate.check_context import (
 )
 from tokpar.certificate.frozen_tables import MARK, SPACES, load_tables
 from tokpar.certificate.own_division import DUMMY_PREFIX
+from tokpar.process.cached_property import cached_property
 from tokpar.types import Facts, NormalizerStage, Seam
 
 _BEHIND = {"space": " ", "line end": "\n"}

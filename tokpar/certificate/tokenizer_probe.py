@@ -9,11 +9,11 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from tokpar.arrays import NO_INTS, IdArray, IntArray, utf8_bytes
-from tokpar.cached_property import cached_property
 from tokpar.certificate.check_context import RefusedError, require
 from tokpar.certificate.frozen_tables import SPACES
+from tokpar.contract.interfaces import EncodesMany, Locates, TokenizerAdapter
 from tokpar.errors import EngineError
-from tokpar.interfaces import EncodesMany, Locates, TokenizerAdapter
+from tokpar.process.cached_property import cached_property
 from tokpar.types import Rows
 
 Bytes = NDArray[np.uint8]

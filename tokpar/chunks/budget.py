@@ -12,10 +12,10 @@ import numpy as np
 from tokpar.chunks.boundaries import CutPlaces, places_of
 from tokpar.chunks.encoded_text import EncodedText
 from tokpar.chunks.text_chunks import require_no_surrogate
-from tokpar.concatenation import EncodeRows
+from tokpar.contract.interfaces import TokenizerAdapter
 from tokpar.errors import OptionError
-from tokpar.interfaces import TokenizerAdapter
-from tokpar.limits import require_choice, require_count, require_text
+from tokpar.process.limits import require_choice, require_count, require_text
+from tokpar.results.adding_up import EncodeRows
 
 Keep = Literal["ends", "first", "last"]
 Range = tuple[int, int]

@@ -10,10 +10,10 @@ from functools import lru_cache, partial
 import numpy as np
 
 from tokpar.arrays import IdArray, IntArray, SpanArray
-from tokpar.concatenation import EncodeRows, Part, concatenate, encode_parts
+from tokpar.contract.interfaces import Locates, TokenizerAdapter, facts_of
 from tokpar.cuts.finder import CutFinder, finder_for
-from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
-from tokpar.spans import spans_of
+from tokpar.results.adding_up import EncodeRows, Part, concatenate, encode_parts
+from tokpar.results.spans import spans_of
 from tokpar.types import Rows, Seam
 
 REGION, LOCATED = 1 << 20, 1 << 17

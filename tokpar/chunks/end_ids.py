@@ -6,17 +6,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Literal
 
-from tokpar.adapter_parts import inserted_ids, require_accepted
 from tokpar.arrays import IdArray, frozen_ids
 from tokpar.chunks.special_tokens import special_tokens_of
-from tokpar.concatenation import EncodeRows, concatenate
+from tokpar.contract.adapter import inserted_ids, require_accepted
+from tokpar.contract.interfaces import TokenizerAdapter, facts_of
 from tokpar.cuts.finder import finder_for
-from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
-from tokpar.interfaces import TokenizerAdapter, facts_of
-from tokpar.limits import require_choice, require_count, require_text
-from tokpar.plan import serial_report
-from tokpar.seams import NO_SEAMS
+from tokpar.pipeline.plan import serial_report
+from tokpar.process.limits import require_choice, require_count, require_text
+from tokpar.results.adding_up import EncodeRows, concatenate
+from tokpar.results.encoding import Encoding
+from tokpar.results.seams import NO_SEAMS
 
 Side = Literal["left", "right"]
 _CHARS_PER_TOKEN, _LEAST_CHARS = 6, 1 << 10

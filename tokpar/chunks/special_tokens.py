@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tokpar.arrays import IdArray
-from tokpar.concatenation import concatenate
+from tokpar.contract.interfaces import PostProcesses, TokenizerAdapter
 from tokpar.errors import OptionError
-from tokpar.interfaces import PostProcesses, TokenizerAdapter
-from tokpar.spans import postprocess_single
+from tokpar.results.adding_up import concatenate
+from tokpar.results.spans import postprocess_single
 
 
 @dataclass(frozen=True, slots=True)

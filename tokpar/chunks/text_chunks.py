@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tokpar.adapter_parts import require_accepted
 from tokpar.arrays import IdArray, frozen_ids, has_surrogate
 from tokpar.chunks.boundaries import BOUNDARIES, Boundary, places_of
 from tokpar.chunks.encoded_text import EncodedText
 from tokpar.chunks.special_tokens import SpecialTokens, special_tokens_of
 from tokpar.chunks.text_chunk import TextChunk
-from tokpar.concatenation import EncodeRows, Part
+from tokpar.contract.adapter import require_accepted
+from tokpar.contract.interfaces import TokenizerAdapter
 from tokpar.errors import OptionError
-from tokpar.interfaces import TokenizerAdapter
-from tokpar.limits import require_choice, require_count, require_text
+from tokpar.process.limits import require_choice, require_count, require_text
+from tokpar.results.adding_up import EncodeRows, Part
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _FIRST, _MOST, _GROWTH = 8, 1024, 8

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    from tokpar.hooks import Command
+    from tokpar.registry.hooks import Command
 
 OK, FAILED, USAGE = 0, 1, 2
 INTERRUPTED, PIPE_CLOSED = 130, 141
@@ -30,7 +30,8 @@ class _Version(argparse.Action):
     """Prints the version, whether the kernel is there, and where the cache on disk is."""
 
     def __call__(self, parser: argparse.ArgumentParser, *given: object) -> NoReturn:
-        from tokpar import __version__, disk_cache, kernel_modules
+        from tokpar import __version__
+        from tokpar.process import disk_cache, kernel_modules
 
         because = f", because {kernel_modules.WHY_NONE}" * (kernel_modules.CALL is None)
         kernel = f"kernel: {kernel_modules.NAME}{because}"
@@ -62,7 +63,7 @@ def parser(words: Sequence[str]) -> argparse.ArgumentParser:
 def _add_all(commands: Any) -> Iterator[str]:
     """Add every subcommand, and yield a message for each subcommand that cannot be loaded."""
     from tokpar.errors import TokparError
-    from tokpar.registry import registry
+    from tokpar.registry.tables import registry
 
     for command in registry().commands():
         try:
@@ -74,9 +75,9 @@ def _add_all(commands: Any) -> Iterator[str]:
 def _find_command(name: str) -> Command:
     """The subcommand of that name. Plugins are loaded only if tokpar itself has no such
     subcommand."""
-    from tokpar.builtins import tokpar_commands
     from tokpar.errors import PluginError, UnknownNameError
-    from tokpar.registry import registry
+    from tokpar.registry.builtins import tokpar_commands
+    from tokpar.registry.tables import registry
 
     own = {command.name: command for command in tokpar_commands()}
     if name in own:

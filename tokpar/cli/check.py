@@ -25,7 +25,7 @@ from tokpar.errors import FileFormatError
 if TYPE_CHECKING:
     from tokpar.certificate.certificate_file import StoredCertificate
     from tokpar.certificate.findings import CheckReport
-    from tokpar.encoding import Encoding
+    from tokpar.results.encoding import Encoding
 
 
 NOT_JUDGED = 3

@@ -22,7 +22,7 @@ from tokpar.cli.encodings import (
 from tokpar.cli.options import print_json
 from tokpar.cli.progress import bar_of
 from tokpar.cli.screen import visible
-from tokpar.text_files import STDIN, Source, byte_blocks, decode_blocks, has_rows
+from tokpar.cli.text_files import STDIN, Source, byte_blocks, decode_blocks, has_rows
 
 PART_BYTES = 1 << 23
 
@@ -87,7 +87,7 @@ def _count_file(encoder: InputEncoder, name: str) -> FileCount:
 def _counts_in_parts(encoder: InputEncoder, name: str) -> bool:
     """True if a file is one text, and all options are default ones that allow to encode it part by
     part."""
-    from tokpar.streaming import encodes_parts
+    from tokpar.sessions.streaming import encodes_parts
 
     asked = encoder.arguments
     usual = (asked.strategy, asked.executor, asked.option, asked.chunk_chars, asked.untrusted)

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tokpar.cli.screen import plural
-from tokpar.seams import Everywhere, Seams
+from tokpar.results.seams import Everywhere, Seams
 
 if TYPE_CHECKING:
-    from tokpar.combining import StrategyParts
-    from tokpar.interfaces import Splitter, TokenizerAdapter
+    from tokpar.contract.interfaces import Splitter, TokenizerAdapter
+    from tokpar.registry.combining import StrategyParts
     from tokpar.types import Chunk, Split
 
 UNCERTIFIED, WHEN_MERGED = "uncertified", "when merged"
@@ -61,7 +61,7 @@ def foresee_cuts(
 
     The prediction assumes the default executor of the tokenizer and a cache with free room."""
     from tokpar.encoder import why_never_cut
-    from tokpar.policy import TOO_SHORT, fit_for
+    from tokpar.pipeline.sizes import TOO_SHORT, fit_for
     from tokpar.types import Split
 
     fit = fit_for(tokenizer)
@@ -84,8 +84,8 @@ def _cuts_of_whole(text: str, tokenizer: TokenizerAdapter, splitter: Splitter) -
     """Where the cache cuts a text that goes to the cache before the splitter.
 
     None if the text does not go there first, or if an added token in the text may forbid a cut."""
-    from tokpar.overlap.chunks import dividing_finder
-    from tokpar.plan import licence_of
+    from tokpar.pipeline.chunks_at_cuts import dividing_finder
+    from tokpar.pipeline.plan import licence_of
 
     finder = dividing_finder(tokenizer)
     licence = licence_of(splitter, tokenizer)

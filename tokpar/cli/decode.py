@@ -9,8 +9,8 @@ from pathlib import Path
 from tokpar.cli.options import declare_tokenizer, tokenizer_of
 from tokpar.cli.progress import working
 from tokpar.cli.standard_streams import write_exactly
+from tokpar.cli.text_files import STDIN, read_source
 from tokpar.errors import FileFormatError, OptionError
-from tokpar.text_files import STDIN, read_source
 
 _SEPARATORS = re.compile(r"[\s,\[\]]+")
 _MOST = 2**32

@@ -22,12 +22,12 @@ from tokpar.cli.encodings import TEXT, InputEncoder, Problems, input_encoder, in
 from tokpar.cli.files import id_blocks, new_file, write_ids
 from tokpar.cli.options import json_line
 from tokpar.cli.summary import Total, label_of
-from tokpar.encoding import Encoding
+from tokpar.cli.text_files import STDIN, Source, has_rows
 from tokpar.errors import OptionError
-from tokpar.text_files import STDIN, Source, has_rows
+from tokpar.results.encoding import Encoding
 
 if TYPE_CHECKING:
-    from tokpar.interfaces import TokenizerAdapter
+    from tokpar.contract.interfaces import TokenizerAdapter
 
 OUT_KINDS = (".npy", ".npz", ".txt", ".json")
 SHOWN_IDS, SHOWN_TEXTS = 30, 5

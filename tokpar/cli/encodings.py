@@ -16,17 +16,17 @@ from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from tokpar.adapter_parts import inserted_ids
 from tokpar.cli.options import strategy_options
 from tokpar.cli.progress import bar_of, encoding_bar
 from tokpar.cli.screen import visible
+from tokpar.cli.text_files import STDIN, Source, has_rows, read_sources
+from tokpar.contract.adapter import inserted_ids
+from tokpar.contract.interfaces import TokenizerAdapter
 from tokpar.errors import OptionError, TokparError
-from tokpar.interfaces import TokenizerAdapter
-from tokpar.text_files import STDIN, Source, has_rows, read_sources
 
 if TYPE_CHECKING:
     from tokpar.encoder import Encoder
-    from tokpar.encoding import Encoding
+    from tokpar.results.encoding import Encoding
 
 TEXT = "--text"
 _KEYWORD = re.compile(r"\b(engine|executor|strategy)='([\w.+-]+)'")

@@ -9,11 +9,11 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
+from tokpar.cli.text_files import RULE
 from tokpar.errors import OptionError
-from tokpar.text_files import RULE
 
 if TYPE_CHECKING:
-    from tokpar.interfaces import TokenizerAdapter
+    from tokpar.contract.interfaces import TokenizerAdapter
 
 OR_STDIN = 'UTF-8 text, .jsonl, .gz, .zst; "-" is standard input, the default'
 ONE_TEXT = 'UTF-8 text, a row of a .jsonl, .gz, .zst; "-" is standard input'

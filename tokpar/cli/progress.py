@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from typing import Any
 
-from tokpar.interfaces import TokenizerAdapter
+from tokpar.contract.interfaces import TokenizerAdapter
 
 PATIENCE_SECONDS, WORKING_SECONDS = 0.5, 2.0
 SAMPLE_CHARS = 1 << 16  # code points encoded first, to predict how long the whole text takes

@@ -18,8 +18,8 @@ from tokpar.cli import options
 from tokpar.cli.encodings import Problems, blamed_on, encoder_of, inputs, sources_in
 from tokpar.cli.files import new_file
 from tokpar.cli.options import json_line
+from tokpar.cli.text_files import Source
 from tokpar.errors import OptionError
-from tokpar.text_files import Source
 
 if TYPE_CHECKING:
     from tokpar.chunks.text_chunk import TextChunk

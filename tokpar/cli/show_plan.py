@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from tokpar.adapter_parts import require_accepted
 from tokpar.cli import options
 from tokpar.cli.cuts import Cuts, foresee_cuts, rule_of
 from tokpar.cli.encodings import blamed_on, one_source
@@ -17,9 +16,10 @@ from tokpar.cli.options import print_json
 from tokpar.cli.progress import bar_of, working
 from tokpar.cli.screen import plural, print_table, visible
 from tokpar.cli.summary import describe_compiled_call, describe_loader
+from tokpar.cli.text_files import Source
+from tokpar.contract.adapter import require_accepted
+from tokpar.contract.interfaces import TokenizerAdapter
 from tokpar.errors import OptionError
-from tokpar.interfaces import TokenizerAdapter
-from tokpar.text_files import Source
 from tokpar.types import Chunk, Seam, Split, Witness
 
 MOST_SHOWN = 20
@@ -51,7 +51,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from tokpar.combining import build_parts
+    from tokpar.registry.combining import build_parts
 
     own = options.strategy_options(arguments)
     strategy = build_parts(arguments.strategy, own, allow_approximate=True)
@@ -127,8 +127,8 @@ def _gaps(
     cuts or a cut and an end of the text, and why the text is not cut, if it is not."""
     import numpy as np
 
+    from tokpar.contract.interfaces import facts_of
     from tokpar.cuts.finder import finder_for
-    from tokpar.interfaces import facts_of
 
     finder = finder_for(facts_of(tokenizer))
     cuts = finder.places(text, on_progress)
@@ -149,9 +149,9 @@ def _describe_gaps(name: str, gaps: Mapping[str, Any]) -> str:
 
 def _why(text: str, place: int, tokenizer: TokenizerAdapter) -> str:
     """The rule that licenses a cut at `place`, or an example text that shows why none does."""
+    from tokpar.contract.interfaces import facts_of
     from tokpar.cuts.finder import finder_for
     from tokpar.cuts.pair_seams import doubt
-    from tokpar.interfaces import facts_of
 
     facts = facts_of(tokenizer)
     finder = finder_for(facts)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from tokpar.cli import options
 from tokpar.cli.encodings import blamed_on
 from tokpar.cli.options import OR_STDIN
-from tokpar.text_files import STDIN, Source, byte_blocks, decode_blocks, has_rows, read_sources
+from tokpar.cli.text_files import STDIN, Source, byte_blocks, decode_blocks, has_rows, read_sources
 
 BYTES = 1 << 16
 

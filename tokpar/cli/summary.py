@@ -8,16 +8,16 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokpar.adapter_parts import later_call_of, loader_of, why_not_compiled
 from tokpar.arrays import byte_length
 from tokpar.cli.cuts import Cuts, rule_counts
 from tokpar.cli.screen import plural, visible
-from tokpar.results import DIVIDED
+from tokpar.contract.adapter import later_call_of, loader_of, why_not_compiled
+from tokpar.pipeline.call_result import DIVIDED
 
 if TYPE_CHECKING:
-    from tokpar.encoding import Encoding
-    from tokpar.interfaces import TokenizerAdapter
-    from tokpar.text_files import Source
+    from tokpar.cli.text_files import Source
+    from tokpar.contract.interfaces import TokenizerAdapter
+    from tokpar.results.encoding import Encoding
 
 PACKAGES = {"huggingface": "tokenizers", "pure": "tokpar", "incremental": "tokpar"}
 """The packages of engines whose name differs from the name of their package."""

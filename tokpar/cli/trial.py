@@ -27,6 +27,7 @@ from tokpar.cli.options import print_json
 from tokpar.cli.progress import working
 from tokpar.cli.screen import plural
 from tokpar.cli.summary import describe_compiled_call, describe_loader, engine_of
+from tokpar.cli.text_files import Source, has_rows
 from tokpar.cli.trial_rounds import (
     FIRST_CHARS,
     MOST_CHARS,
@@ -36,13 +37,12 @@ from tokpar.cli.trial_rounds import (
     longest_part,
     run_rounds,
 )
-from tokpar.encoding import Encoding
 from tokpar.errors import FileFormatError, OptionError
-from tokpar.text_files import Source, has_rows
+from tokpar.results.encoding import Encoding
 
 if TYPE_CHECKING:
     from tokpar.certificate.findings import Finding
-    from tokpar.interfaces import TokenizerAdapter
+    from tokpar.contract.interfaces import TokenizerAdapter
 
 
 def declare(parser: argparse.ArgumentParser) -> None:

@@ -15,11 +15,11 @@ import numpy as np
 from tokpar.arrays import IdArray, first_difference
 from tokpar.cli import options
 from tokpar.cli.summary import describe_compiled_call
-from tokpar.encoding import Encoding
 from tokpar.loading import DEFAULT_TOKENIZER
+from tokpar.results.encoding import Encoding
 
 if TYPE_CHECKING:
-    from tokpar.interfaces import TokenizerAdapter
+    from tokpar.contract.interfaces import TokenizerAdapter
 
 FIRST_CHARS, GROWTH, MOST_CHARS = 1 << 16, 4, 1 << 25
 MOST_SECONDS = 3.0

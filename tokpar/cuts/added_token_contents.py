@@ -9,9 +9,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar import kernel_modules
 from tokpar.arrays import IntArray, offsets_of
-from tokpar.cached_property import cached_property
+from tokpar.process import kernel_modules
+from tokpar.process.cached_property import cached_property
 
 Clusters = IntArray
 """The clusters of a text: int64, (n, 3), ascending.
@@ -171,8 +171,8 @@ ROOT = 256
 class Automaton:
     """The automaton of some contents, which are distinct, not empty and ascending.
 
-    `table`: int32; see `tokpar.cache._contents`. `edges`: for each node but the root, 256 times its
-    parent, plus the byte between them; ascending. `depth`: bytes of each node; int64."""
+    `table`: int32; see `tokpar.compiled._contents`. `edges`: for each node but the root, 256 times
+    its parent, plus the byte between them; ascending. `depth`: bytes of each node; int64."""
 
     table: NDArray[np.int32]
     edges: IntArray

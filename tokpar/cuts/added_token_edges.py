@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.cached_property import cached_property
 from tokpar.cuts.added_token_contents import Contents
 from tokpar.cuts.added_token_guard import AddedTokenGuard, maybe_space
+from tokpar.process.cached_property import cached_property
 from tokpar.types import AddedToken, Facts, Seam, Theorem
 
 

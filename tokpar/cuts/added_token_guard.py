@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import SPACES
-from tokpar.cached_property import cached_property
 from tokpar.cuts.added_token_contents import Contents
+from tokpar.process.cached_property import cached_property
 from tokpar.types import AddedToken
 
 # A cut in a longer run of white space counts as unsafe if some token strips white space.

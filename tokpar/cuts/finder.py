@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import SPACES, IntArray, has_surrogate
-from tokpar.cached_property import cached_property
 from tokpar.cuts.added_token_edges import TokenEdges
 from tokpar.cuts.added_token_guard import AddedTokenGuard
 from tokpar.cuts.normalized_context import NormalizerGuard, crossed_positions
 from tokpar.facts.space_stages import MARK, SpaceCut, space_cuts
 from tokpar.patterns.known_pattern import KnownPattern, pattern_of_classes, shipped_pattern
+from tokpar.process.cached_property import cached_property
 from tokpar.types import Facts, Seam, Theorem, Witness
 
 _REPORTED = 1 << 12

@@ -14,8 +14,8 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.cached_property import cached_property
 from tokpar.cuts.added_token_guard import AddedTokenGuard, maybe_space, run_around
+from tokpar.process.cached_property import cached_property
 from tokpar.types import AddedToken, NormalizerStage
 
 _ALPHABET = re.compile("[\t\n\r -~\u3001\u3002\u4e00-\u9fa5]*")

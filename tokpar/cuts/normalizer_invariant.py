@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from tokpar.cached_property import cached_property
 from tokpar.cuts.added_token_guard import AddedTokenGuard
 from tokpar.cuts.normalized_context import replaced_string
 from tokpar.patterns.class_tables import (
@@ -19,6 +18,7 @@ from tokpar.patterns.class_tables import (
     load_pictographs,
     merge_ranges,
 )
+from tokpar.process.cached_property import cached_property
 from tokpar.types import Facts
 
 _FORMS: tuple[Literal["NFC", "NFD", "NFKC", "NFKD"], ...] = ("NFC", "NFD", "NFKC", "NFKD")

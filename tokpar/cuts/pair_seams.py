@@ -12,7 +12,6 @@ from itertools import pairwise
 import numpy as np
 
 from tokpar.arrays import IntArray
-from tokpar.cached_property import cached_property
 from tokpar.cuts.added_token_guard import AddedTokenGuard
 from tokpar.cuts.normalized_context import NormalizerGuard, crossed_positions
 from tokpar.patterns.known_pattern import (
@@ -23,6 +22,7 @@ from tokpar.patterns.known_pattern import (
     SymbolArray,
     code_points,
 )
+from tokpar.process.cached_property import cached_property
 from tokpar.types import Facts, Rule, Seam
 
 _FEW = 64

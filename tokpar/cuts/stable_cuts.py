@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tokpar.cached_property import cached_property
 from tokpar.cuts.added_token_guard import maybe_space, maybe_word
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.normalized_context import replaced_string
+from tokpar.process.cached_property import cached_property
 from tokpar.types import AddedToken, Facts, Rule, Seam
 
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from tokpar.adapter_parts import whole_number_array
 from tokpar.arrays import IdArray
+from tokpar.contract.adapter import whole_number_array
 from tokpar.errors import IdRangeError, IdTypeError
 
 MOST_IDS = 1 << 32

@@ -19,10 +19,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tokpar.adapter_parts import DecodingParts
+from tokpar.contract.adapter import DecodingParts
 from tokpar.errors import EngineError
-from tokpar.files.vocabulary import byte_alphabet
-from tokpar.foreign_errors import is_foreign
+from tokpar.formats.vocabulary import byte_alphabet
+from tokpar.process.interrupts import is_foreign
 
 Token = Any
 """What a head reads: str, bytes of one token, or the id."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from tokpar.adapter_parts import DecodingParts
+from tokpar.contract.adapter import DecodingParts
+from tokpar.contract.interfaces import Decodes, TokenizerAdapter
 from tokpar.decoding.id_rows import checked_id
 from tokpar.decoding.shapes import OwnDecode, Shape, State, Token, comes_again, shape_of
 from tokpar.errors import OptionError
-from tokpar.interfaces import Decodes, TokenizerAdapter
 
 MOST_KEPT = 1 << 19
 """Entries that a table keeps; about 200 bytes each. What does not fit is computed each time."""

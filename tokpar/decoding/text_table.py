@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from tokpar import kernel_modules
-from tokpar.adapter_parts import DecodingParts
 from tokpar.arrays import IdArray
+from tokpar.contract.adapter import DecodingParts
 from tokpar.decoding.id_rows import ids_for_table
 from tokpar.decoding.shapes import ByteRuns, FirstToken, Head, Token, byte_of, shape_of
 from tokpar.errors import ChangedError, OptionError
-from tokpar.foreign_errors import raise_foreign
-from tokpar.thread_pool import BackgroundJob
+from tokpar.process import kernel_modules
+from tokpar.process.interrupts import raise_foreign
+from tokpar.process.thread_pool import BackgroundJob
 
 IN_BACKGROUND = True
 """The table is made on a thread of its own, so nobody waits for it."""

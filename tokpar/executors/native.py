@@ -13,14 +13,14 @@ from typing import cast
 
 import numpy as np
 
-from tokpar.adapter_parts import later_call_of, traits_of
+from tokpar.contract.adapter import later_call_of, traits_of
+from tokpar.contract.interfaces import CachedRows, EncodesMany, HasSegmentCache, TokenizerAdapter
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.serial_executor import engine_error, only
 from tokpar.executors.threads import LEAST_BLOCK_CHARS, ThreadExecutor, blocks
-from tokpar.foreign_errors import raise_foreign
-from tokpar.interfaces import CachedRows, EncodesMany, HasSegmentCache, TokenizerAdapter
-from tokpar.limits import cpu_count, worker_count
-from tokpar.thread_pool import share
+from tokpar.process.interrupts import raise_foreign
+from tokpar.process.limits import cpu_count, worker_count
+from tokpar.process.thread_pool import share
 from tokpar.types import Rows
 
 WAVE_CHARS_PER_WORKER = 262144

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tokpar.errors import TokparError, WorkerError
-from tokpar.foreign_errors import raise_foreign
+from tokpar.process.interrupts import raise_foreign
 
 SECONDS_TO_END = 5.0
 

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, TypeVar
 
+from tokpar.contract.interfaces import HasSpec, TokenizerAdapter
 from tokpar.errors import OptionError, WorkerError
 from tokpar.executors.pipes import DeadWorkerError, WorkerProcess
 from tokpar.executors.serial_executor import check_spans, encode_rows
 from tokpar.executors.threads import deal_blocks
-from tokpar.foreign_errors import is_foreign, raise_foreign
-from tokpar.interfaces import HasSpec, TokenizerAdapter
-from tokpar.limits import worker_count
-from tokpar.thread_pool import share
+from tokpar.process.interrupts import is_foreign, raise_foreign
+from tokpar.process.limits import worker_count
+from tokpar.process.thread_pool import share
 from tokpar.types import Rows
 
 # Sending a block and getting its ids back costs about 200 us.

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from tokpar.arrays import IdArray, concatenate_ids, offsets_of
+from tokpar.contract.interfaces import EncodesMany, Locates, TokenizerAdapter
 from tokpar.errors import EngineError
-from tokpar.foreign_errors import raise_foreign
-from tokpar.interfaces import EncodesMany, Locates, TokenizerAdapter
+from tokpar.process.interrupts import raise_foreign
 from tokpar.types import Piece, Rows
 
 

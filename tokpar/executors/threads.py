@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tokpar.adapter_parts import traits_of
 from tokpar.arrays import offsets_of
+from tokpar.contract.adapter import traits_of
+from tokpar.contract.interfaces import TokenizerAdapter
 from tokpar.executors.serial_executor import check_spans, encode_rows
-from tokpar.interfaces import TokenizerAdapter
-from tokpar.limits import worker_count
-from tokpar.thread_pool import share
+from tokpar.process.limits import worker_count
+from tokpar.process.thread_pool import share
 from tokpar.types import Rows
 
 # Taking the next block costs some 5 us. A fast engine encodes a block of this size in 60 us.

@@ -32,7 +32,7 @@ from tokpar.facts.space_stages import (
     find_space_cut,
     only_marks,
 )
-from tokpar.files.json_parts import Json, stages
+from tokpar.formats.json_parts import Json, stages
 from tokpar.patterns.known_pattern import shipped_pattern
 from tokpar.types import AddedToken, Facts, NormalizerStage, Scheme
 
@@ -220,7 +220,7 @@ def _pretokenizer_facts(
     if kinds == ["Metaspace"] and pieces[0].get("split", True) and pieces[0]["replacement"] == MARK:
         return _PretokenizerFacts("metaspace")
     if kinds == ["ByteLevel"]:
-        from tokpar.files.vocabulary import GPT2_PATTERN  # other kinds do without it
+        from tokpar.formats.vocabulary import GPT2_PATTERN  # other kinds do without it
 
         use_regex = pieces[0].get("use_regex", True)
         return _by_patterns((GPT2_PATTERN,)) if use_regex else _PretokenizerFacts("whole")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tokpar.arrays import IntArray
 from tokpar.facts.space_stages import MARK
-from tokpar.files.json_parts import Json
+from tokpar.formats.json_parts import Json
 from tokpar.types import AddedToken
 
 _BYTE_JOINED = re.compile(f"<0x[0-9A-F]{{2}}>{MARK}")
@@ -74,7 +74,7 @@ def shared_id(model: Json) -> str | None:
 
 def token_bytes(tokens: Iterable[str]) -> frozenset[bytes]:
     """The bytes of byte-level tokens. Other tokens, which no merge makes, give UTF-8 bytes."""
-    from tokpar.files.vocabulary import byte_alphabet  # only byte-level tokens need it
+    from tokpar.formats.vocabulary import byte_alphabet  # only byte-level tokens need it
 
     code = byte_alphabet()
     spelled = re.compile(f"[{re.escape(''.join(code))}]*").fullmatch
@@ -87,7 +87,7 @@ def token_bytes(tokens: Iterable[str]) -> frozenset[bytes]:
 
 def bytes_of_token(token: str) -> bytes | None:
     """The bytes of one byte-level token: "Ġa" -> b" a". None for other tokens."""
-    from tokpar.files.vocabulary import byte_alphabet  # only byte-level tokens need it
+    from tokpar.formats.vocabulary import byte_alphabet  # only byte-level tokens need it
 
     code = byte_alphabet()
     values = [code.get(char) for char in token]
@@ -138,7 +138,7 @@ def tiles(pieces: list[Json], model: Json, added_tokens: tuple[AddedToken, ...])
         return False
     if any(token.lstrip or token.rstrip for token in added_tokens):
         return False
-    from tokpar.files.vocabulary import byte_alphabet  # only byte-level tokens need it
+    from tokpar.formats.vocabulary import byte_alphabet  # only byte-level tokens need it
 
     wanted, vocab, alphabet = (
         {token.id for token in added_tokens},

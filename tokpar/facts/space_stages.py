@@ -13,8 +13,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from tokpar.arrays import SPACES, sides_of_spaces
-from tokpar.cached_property import cached_property
 from tokpar.patterns.known_pattern import shipped_pattern
+from tokpar.process.cached_property import cached_property
 from tokpar.types import Facts, NormalizerStage
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from tokpar.cached_property import cached_property
 from tokpar.facts.charsmap import Charsmap
 from tokpar.facts.space_stages import SURE
+from tokpar.process.cached_property import cached_property
 from tokpar.types import Facts, NormalizerStage
 
 _KEEPING = frozenset({"NFD", "NFKD", "Lowercase", "StripAccents", "BertNormalizer", "Nmt", "Strip"})

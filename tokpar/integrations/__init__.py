@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from tokpar.encoder import Encoder
 from tokpar.errors import OptionError
-from tokpar.limits import require_count
-from tokpar.registry import registry, require_options
+from tokpar.process.limits import require_count
+from tokpar.registry.tables import registry, require_options
 
 if TYPE_CHECKING:
     import tiktoken

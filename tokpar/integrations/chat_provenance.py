@@ -19,10 +19,10 @@ import regex
 from transformers.utils import chat_template_utils
 
 from tokpar.adapters.hf_trust import template_control
-from tokpar.cached_property import cached_property
 from tokpar.errors import OptionError
 from tokpar.integrations.chat_template_marks import marking_template
 from tokpar.integrations.marked_text import MarkedText, join_marked, mark_strings, marks_of
+from tokpar.process.cached_property import cached_property
 from tokpar.sessions.common_ends import common_prefix
 
 _OPTIONS = (

@@ -17,14 +17,13 @@ import tokenizers
 from transformers import BatchEncoding, PreTrainedTokenizerFast
 from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy
 
-from tokpar.adapter_parts import later_call_of
 from tokpar.adapters.hf_copy import private_copy, private_wrapper
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.adapters.hf_version import own_methods
 from tokpar.arrays import IdArray, has_surrogate, plain_text
+from tokpar.contract.adapter import later_call_of
 from tokpar.encoder import LONGEST_ALONE, Encoder
 from tokpar.errors import OptionError
-from tokpar.fork_locks import is_child, own_lock
 from tokpar.integrations.hf_columns import (
     Columns,
     Frame,
@@ -42,7 +41,8 @@ from tokpar.integrations.hf_release import (
 )
 from tokpar.integrations.hf_running_calls import begin_call, begin_call_alone, end_call
 from tokpar.integrations.hf_untrusted import apply_template, encode_untrusted, require_one_text
-from tokpar.text_counts import ARGUMENTS, COMPILED, LEFT_OVER, OF_DROP_INS, TextCounts
+from tokpar.process.fork_locks import is_child, own_lock
+from tokpar.results.text_counts import ARGUMENTS, COMPILED, LEFT_OVER, OF_DROP_INS, TextCounts
 
 SMALLEST_TEXT = 4096
 """Code points of a text, or of all texts of a batch, below which only the engine is asked where the
@@ -425,7 +425,7 @@ def accelerate_class(base: Any) -> type:
 
         @property
         def tokpar_fallbacks(self) -> dict[str, int]:
-            """Why the engine encoded texts, and how many; see `tokpar.encoder_report.REASONS`."""
+            """Why the engine encoded texts, and how many: `REASONS` of `encoder_report`."""
             return self._tokpar_state().counts.fallbacks
 
         def _encode_plus(

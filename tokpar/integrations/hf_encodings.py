@@ -15,9 +15,9 @@ from tokpar.adapters.engine_batches import call_batch, pad_batch
 from tokpar.adapters.hf_copy import private_copy
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.arrays import IdArray, IntArray, SpanArray, offsets_of
-from tokpar.cached_property import cached_property
 from tokpar.errors import ChangedError, EngineError
 from tokpar.integrations.hf_columns import Columns, Frame
+from tokpar.process.cached_property import cached_property
 from tokpar.types import Rows
 
 OWN_ANSWERS = (EngineError, LookupError, ChangedError)

@@ -11,8 +11,8 @@ from typing import Any
 import tiktoken
 from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
-from tokpar.cached_property import cached_property
 from tokpar.errors import OptionError
+from tokpar.process.cached_property import cached_property
 
 try:
     from transformers.tokenization_python import Trie

@@ -11,7 +11,7 @@ import threading
 from collections import Counter
 from threading import get_ident
 
-from tokpar.fork_locks import in_child, own_lock
+from tokpar.process.fork_locks import in_child, own_lock
 
 _lock = own_lock(sys.modules[__name__])
 _ended = threading.Condition(_lock)  # noqa: TID251  # a child gets a new one

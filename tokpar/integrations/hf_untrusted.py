@@ -14,14 +14,14 @@ from tokpar.adapters.hf_trust import template_control
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.adapters.hf_version import numbers, own_methods
 from tokpar.arrays import IdArray, IntArray, SpanArray
-from tokpar.cached_property import cached_property
-from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
 from tokpar.integrations.hf_columns import Columns
 from tokpar.integrations.hf_encodings import OWN_ANSWERS, EncodedCall
-from tokpar.text_counts import UNTRUSTED
-from tokpar.trust.trusted_encoder import NamedOrigin
+from tokpar.process.cached_property import cached_property
+from tokpar.results.encoding import Encoding
+from tokpar.results.text_counts import UNTRUSTED
 from tokpar.types import Rows
+from tokpar.untrusted.trusted_encoder import NamedOrigin
 
 if TYPE_CHECKING:
     from tokpar.integrations.hf import Acceleration

@@ -12,9 +12,9 @@ from typing import Any
 
 from tokpar.encoder import Encoder
 from tokpar.errors import OptionError, TokparError
-from tokpar.foreign_errors import raise_foreign
-from tokpar.fork_locks import in_child, own_lock
 from tokpar.integrations import accelerate, require_options_of_as_hf
+from tokpar.process.fork_locks import in_child, own_lock
+from tokpar.process.interrupts import raise_foreign
 
 _LOG = logging.getLogger("tokpar")
 _lock = own_lock(sys.modules[__name__])

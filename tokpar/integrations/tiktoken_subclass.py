@@ -19,13 +19,13 @@ from tiktoken.core import _special_token_regex
 from tokpar.adapters.tiktoken import TiktokenTokenizer
 from tokpar.adapters.tiktoken_encodings import OwnEncoding
 from tokpar.arrays import IdArray, frozen_ids, has_surrogate, plain_text
+from tokpar.contract.interfaces import TokenizerAdapter
 from tokpar.encoder import Encoder, Spans
-from tokpar.encoding import Batch
 from tokpar.errors import EngineError, OptionError
-from tokpar.foreign_errors import raise_foreign
-from tokpar.interfaces import TokenizerAdapter
 from tokpar.loading import load
-from tokpar.text_counts import (
+from tokpar.process.interrupts import raise_foreign
+from tokpar.results.encoding import Batch
+from tokpar.results.text_counts import (
     ARGUMENTS,
     LEFT_OVER,
     OF_DROP_INS,
@@ -72,7 +72,7 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
 
     @property
     def tokpar_fallbacks(self) -> dict[str, int]:
-        """Why tiktoken encoded texts, and how many; see `tokpar.encoder_report.REASONS`."""
+        """Why tiktoken encoded texts, and how many; see `tokpar.results.encoder_report.REASONS`."""
         return self._tokpar.counts.fallbacks
 
     def encode(

@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tokpar.adapter_parts import traits_of
-from tokpar.interfaces import TokenizerAdapter, facts_of
-from tokpar.limits import require_sizes
-from tokpar.policy import chunk_chars_for
+from tokpar.contract.adapter import traits_of
+from tokpar.contract.interfaces import TokenizerAdapter, facts_of
+from tokpar.pipeline.sizes import chunk_chars_for
+from tokpar.process.limits import require_sizes
 from tokpar.types import CERTIFIED_CUTS, Chunk, Chunks, Joins, Pieces, Seam, Split
 
 WINDOW = 4096
@@ -29,13 +29,15 @@ class CutSplitter:
         require_sizes(self.chunk_chars)
 
     def licence(self, tokenizer: TokenizerAdapter) -> Seam | None:
-        from tokpar.overlap.chunks import licence_of_texts  # the compiled call does without cuts
+        from tokpar.pipeline.chunks_at_cuts import (
+            licence_of_texts,  # the compiled call does without cuts
+        )
 
         return licence_of_texts(tokenizer)
 
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
         from tokpar.cuts.finder import finder_for  # see `licence`
-        from tokpar.overlap.chunks import chunks_between
+        from tokpar.pipeline.chunks_at_cuts import chunks_between
 
         finder = finder_for(facts_of(tokenizer))
         size = self.chunk_chars or chunk_chars_for(tokenizer, len(text))
@@ -60,7 +62,7 @@ class CutMerger:
     def merge(
         self, text: str, chunks: Chunks, pieces: Pieces, tokenizer: TokenizerAdapter
     ) -> Joins:
-        from tokpar.overlap.chunks import joins_at_cuts  # see `CutSplitter.licence`
+        from tokpar.pipeline.chunks_at_cuts import joins_at_cuts  # see `CutSplitter.licence`
 
         return joins_at_cuts(chunks, pieces)
 
@@ -69,7 +71,7 @@ def _make_split(
     text: str, tokenizer: TokenizerAdapter, chunks: Sequence[Chunk], size: int
 ) -> Split:
     """Returns the split into these chunks. Much too long chunks become `serial_regions`."""
-    from tokpar.overlap.chunks import licensed  # see `CutSplitter.licence`
+    from tokpar.pipeline.chunks_at_cuts import licensed  # see `CutSplitter.licence`
 
     if len(chunks) == 1:
         return Split.whole(text, "no place in the text is a certified cut")

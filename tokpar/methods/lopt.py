@@ -9,9 +9,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
+from tokpar.contract.interfaces import TokenizerAdapter, facts_of
 from tokpar.cuts.finder import finder_for
-from tokpar.interfaces import TokenizerAdapter, facts_of
-from tokpar.limits import (
+from tokpar.methods.acceptance import by_cut, by_match
+from tokpar.methods.mergers import OverlapMerger
+from tokpar.pipeline.chunks_at_cuts import FAR, SOON, without_overlaps
+from tokpar.pipeline.sizes import chunk_chars_for
+from tokpar.process.limits import (
     ACCEPTANCES,
     ON_FAILURE,
     require_choice,
@@ -19,10 +23,6 @@ from tokpar.limits import (
     require_min_match,
     require_sizes,
 )
-from tokpar.overlap.acceptance import by_cut, by_match
-from tokpar.overlap.chunks import FAR, SOON, without_overlaps
-from tokpar.overlap.mergers import OverlapMerger
-from tokpar.policy import chunk_chars_for
 from tokpar.types import Chunk, Rule, Split
 
 OVERLAP_CHARS = 512

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from tokpar.cached_property import cached_property
 from tokpar.patterns.pattern_reader import Tree, UnsupportedPatternError
 from tokpar.patterns.time_budget import Budget
+from tokpar.process.cached_property import cached_property
 
 MAX_STATES = 5_000
 MAX_STEPS = 20_000

@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.disk_cache import digest, read, write
-from tokpar.foreign_errors import raise_foreign
 from tokpar.patterns.charclass_members import (
     CODE_POINTS,
     SURROGATES,
@@ -22,6 +20,8 @@ from tokpar.patterns.charclass_members import (
     members,
 )
 from tokpar.patterns.class_tables import Ranges
+from tokpar.process.disk_cache import digest, read, write
+from tokpar.process.interrupts import raise_foreign
 
 KIND = "classes"
 _FORMAT = "3"

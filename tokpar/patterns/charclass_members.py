@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tokpar.foreign_errors import raise_foreign
 from tokpar.patterns.class_tables import Ranges, merge_ranges
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
+from tokpar.process.interrupts import raise_foreign
 
 CODE_POINTS = 0x110000
 SURROGATES = (0xD800, 0xDFFF)

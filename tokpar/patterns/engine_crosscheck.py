@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from tokpar.foreign_errors import raise_foreign
 from tokpar.patterns.automaton import Automaton
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
+from tokpar.process.interrupts import raise_foreign
 
 MOST_TEXTS = 6_000
 LONGEST = 16

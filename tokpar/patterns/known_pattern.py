@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tokpar.cached_property import cached_property
 from tokpar.patterns.class_tables import WHITESPACE, load_atoms, read_table
+from tokpar.process.cached_property import cached_property
 from tokpar.types import Seam, Theorem
 
 CODE_POINTS = 0x110000

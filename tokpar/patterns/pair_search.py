@@ -11,10 +11,10 @@ import numpy as np
 from tokpar.patterns.automaton import Automaton
 from tokpar.patterns.char_partition import Alphabet
 from tokpar.patterns.known_pattern import PairArray
+from tokpar.patterns.pair_rows import BEGIN, WRONG, Item, RowPairs, Threat
+from tokpar.patterns.pattern_parser import RefusedProofError
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
 from tokpar.patterns.time_budget import Budget
-from tokpar.regexes.pair_rows import BEGIN, WRONG, Item, RowPairs, Threat
-from tokpar.regexes.pattern_parser import RefusedProofError
 
 Word = tuple[int, ...]
 """The symbols of a text."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tokpar.errors import OptionError
-from tokpar.regexes.pattern_parser import PatternReader, RefusedProofError, require_kept
+from tokpar.patterns.pattern_parser import PatternReader, RefusedProofError, require_kept
 
 Tree = list[Any]
 """["set", symbols], ["look", symbols], ["row", trees], ["choice", trees] or

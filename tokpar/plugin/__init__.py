@@ -8,7 +8,7 @@ mergers, and ``tokpar.plugin.tokenizer`` tokenizers and executors. Errors, `Rows
 
 from __future__ import annotations
 
-from tokpar.hooks import (
+from tokpar.registry.hooks import (
     Command,
     ExecutorKind,
     ImportedLater,
@@ -18,7 +18,7 @@ from tokpar.hooks import (
     TokenizerSource,
     hookimpl,
 )
-from tokpar.registry import registry
+from tokpar.registry.tables import registry
 
 __all__ = [
     "Command",

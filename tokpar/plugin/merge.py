@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tokpar.hooks import MergerKind, hookimpl
-from tokpar.interfaces import Merger, TokenizerAdapter
-from tokpar.overlap.chunks import join_at_cut
+from tokpar.contract.interfaces import Merger, TokenizerAdapter
+from tokpar.pipeline.chunks_at_cuts import join_at_cut
+from tokpar.registry.hooks import MergerKind, hookimpl
 from tokpar.types import Chunk, Join, Piece, Rule, Theorem
 
 __all__ = [

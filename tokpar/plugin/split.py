@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from tokpar.contract.interfaces import Splitter, TokenizerAdapter, facts_of
 from tokpar.cuts.finder import CutFinder, finder_for
-from tokpar.hooks import SplitterKind, hookimpl
-from tokpar.interfaces import Splitter, TokenizerAdapter, facts_of
-from tokpar.limits import require_count
-from tokpar.overlap.chunks import chunks_between, licensed
+from tokpar.pipeline.chunks_at_cuts import chunks_between, licensed
+from tokpar.process.limits import require_count
+from tokpar.registry.hooks import SplitterKind, hookimpl
 from tokpar.types import Chunk, Split
 
 __all__ = [

@@ -3,8 +3,15 @@
 
 from __future__ import annotations
 
-from tokpar import disk_cache
-from tokpar.adapter_parts import (
+from tokpar.arrays import (
+    IdArray,
+    SpanArray,
+    byte_starts,
+    first_difference,
+    has_surrogate,
+    offsets_of,
+)
+from tokpar.contract.adapter import (
     DecodingParts,
     EngineTraits,
     Loader,
@@ -14,21 +21,7 @@ from tokpar.adapter_parts import (
     own_call_of,
     traits_of,
 )
-from tokpar.arrays import (
-    IdArray,
-    SpanArray,
-    byte_starts,
-    first_difference,
-    has_surrogate,
-    offsets_of,
-)
-from tokpar.cached_property import cached_property
-from tokpar.executors.serial_executor import check_spans, encode_piece, encode_rows
-from tokpar.files.openai import KNOWN_ENCODINGS
-from tokpar.files.vocabulary import byte_alphabet, letters_of
-from tokpar.foreign_errors import raise_foreign
-from tokpar.hooks import ExecutorKind, TokenizerSource, hookimpl
-from tokpar.interfaces import (
+from tokpar.contract.interfaces import (
     Decodes,
     EncodesMany,
     Executor,
@@ -36,7 +29,14 @@ from tokpar.interfaces import (
     TokenizerAdapter,
     facts_of,
 )
+from tokpar.executors.serial_executor import check_spans, encode_piece, encode_rows
+from tokpar.formats.openai import KNOWN_ENCODINGS
+from tokpar.formats.vocabulary import byte_alphabet, letters_of
 from tokpar.patterns.known_pattern import shipped_pattern
+from tokpar.process import disk_cache
+from tokpar.process.cached_property import cached_property
+from tokpar.process.interrupts import raise_foreign
+from tokpar.registry.hooks import ExecutorKind, TokenizerSource, hookimpl
 from tokpar.types import AddedToken, Facts, Piece, Scheme
 
 __all__ = [

@@ -10,11 +10,11 @@ from itertools import islice
 
 import numpy as np
 
-from tokpar.adapter_parts import traits_of
 from tokpar.arrays import IdArray, first_difference
-from tokpar.concatenation import EncodeRows, concatenate, encode_parts, parts_between
+from tokpar.contract.adapter import traits_of
+from tokpar.contract.interfaces import TokenizerAdapter, facts_of
 from tokpar.cuts.stable_cuts import StableCuts, Window, stable_cuts_for
-from tokpar.interfaces import TokenizerAdapter, facts_of
+from tokpar.results.adding_up import EncodeRows, concatenate, encode_parts, parts_between
 from tokpar.sessions.rope import (
     Rope,
     Segment,

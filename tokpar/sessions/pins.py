@@ -14,15 +14,15 @@ from typing import Literal
 
 import numpy as np
 
-from tokpar.adapter_parts import token_bytes_of
 from tokpar.arrays import IdArray, SpanArray
-from tokpar.cached_property import cached_property
-from tokpar.concatenation import concatenate
+from tokpar.contract.adapter import token_bytes_of
+from tokpar.contract.interfaces import TokenizerAdapter
 from tokpar.cuts.stable_cuts import StableCuts, Window
 from tokpar.errors import OptionError
-from tokpar.interfaces import TokenizerAdapter
+from tokpar.process.cached_property import cached_property
+from tokpar.results.adding_up import concatenate
+from tokpar.results.spans import spans_of
 from tokpar.sessions.rope import Rope, ids_after, segments_after, slice_of
-from tokpar.spans import spans_of
 from tokpar.types import Rows
 
 Encode = Callable[[str], IdArray]

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tokpar.contract.interfaces import TokenizerAdapter, facts_of
 from tokpar.cuts.added_token_edges import TokenEdges
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import OptionError
-from tokpar.interfaces import TokenizerAdapter, facts_of
-from tokpar.limits import require_count
+from tokpar.process.limits import require_count
 from tokpar.sessions.pins import Row
 from tokpar.sessions.rope import Segment, divide, ids_after, rope_of
 from tokpar.types import AddedToken

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tokpar.arrays import IdArray
-from tokpar.concatenation import concatenate
+from tokpar.results.adding_up import concatenate
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,14 +10,15 @@ from typing import Protocol
 import numpy as np
 
 from tokpar.arrays import IdArray, SpanArray, frozen_ids, has_surrogate
-from tokpar.cached_property import cached_property
-from tokpar.concatenation import EncodeRows, concatenate
+from tokpar.contract.interfaces import PostProcesses, TokenizerAdapter, facts_of
 from tokpar.cuts.stable_cuts import stable_cuts_for
-from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
-from tokpar.fork_locks import own_lock
-from tokpar.interfaces import PostProcesses, TokenizerAdapter, facts_of
-from tokpar.limits import require_text
+from tokpar.process.cached_property import cached_property
+from tokpar.process.fork_locks import own_lock
+from tokpar.process.limits import require_text
+from tokpar.results.adding_up import EncodeRows, concatenate
+from tokpar.results.encoding import Encoding
+from tokpar.results.spans import postprocess_single
 from tokpar.sessions.common_ends import common_prefix, common_suffix
 from tokpar.sessions.editing import Edit, Editing, ids_of
 from tokpar.sessions.pins import (
@@ -35,7 +36,6 @@ from tokpar.sessions.placeholders import expand_placeholders
 from tokpar.sessions.rope import Rope, Segment, first_ids, ids_after, join_ropes, slice_of
 from tokpar.sessions.session_bytes import SessionParts, read_session, write_session
 from tokpar.sessions.session_state import SessionState
-from tokpar.spans import postprocess_single
 
 
 class EncodesTexts(Protocol):

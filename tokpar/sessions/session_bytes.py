@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from tokpar.arrays import IdArray
-from tokpar.concatenation import concatenate
+from tokpar.contract.interfaces import TokenizerAdapter
 from tokpar.errors import FileFormatError, OptionError
-from tokpar.interfaces import TokenizerAdapter
+from tokpar.results.adding_up import concatenate
 from tokpar.sessions.pins import Row
 from tokpar.sessions.rope import Rope, Segment, rope_of, segments_after
 

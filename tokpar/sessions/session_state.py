@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tokpar.arrays import IdArray, frozen_ids
-from tokpar.concatenation import concatenate
+from tokpar.results.adding_up import concatenate
 from tokpar.sessions.pins import NO_PINS, PinnedRows, Row
 from tokpar.sessions.rope import Rope, ids_after
 

@@ -17,7 +17,7 @@ from tokpar_pure.formats import rank_vocabulary, read_tokenizer_json
 
 from tests.support.cli_runs import run
 from tests.support.paths import DEFAULT
-from tokpar.files.vocabulary import Vocabulary
+from tokpar.formats.vocabulary import Vocabulary
 
 ENDOFTEXT = "<|endoftext|>"
 DIFFERS = " astronauts"

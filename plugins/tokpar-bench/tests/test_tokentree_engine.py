@@ -23,7 +23,7 @@ from tests.support.rewritten_patterns import CHANGED
 from tests.support.special_prefixes import BOTH, NAMED
 from tokpar.cli import main
 from tokpar.errors import FileFormatError, OptionError
-from tokpar.files.vocabulary import Vocabulary
+from tokpar.formats.vocabulary import Vocabulary
 
 DEEPSEEK = VOCAB / "deepseek_part.json"
 CL100K = VOCAB / "cl100k_part.tiktoken"

@@ -13,12 +13,12 @@ import pytest
 from tokpar_pure.adapter import PureTokenizer
 from tokpar_pure.formats import read_tokenizer_json
 
-import tokpar.registry as registry_module
+import tokpar.registry.tables as registry_module
 from tests.support.fakes import WordHash
 from tests.support.paths import ROOT, VOCAB
 from tokpar.cli import main
-from tokpar.hooks import TokenizerSource, hookimpl
-from tokpar.registry import Registry
+from tokpar.registry.hooks import TokenizerSource, hookimpl
+from tokpar.registry.tables import Registry
 
 pytestmark = pytest.mark.compiled_at_once
 

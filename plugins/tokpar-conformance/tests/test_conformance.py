@@ -33,14 +33,14 @@ from tests.support.fakes import PanicsOn, RaisesOn, WordHash
 from tests.support.paths import DATA, VOCAB
 from tests.support.tokenizers_drawn import TiktokenSpec, build, named_tokenizers, plain_copy
 from tests.support.toy import Toy
-from tokpar.builtins import MERGERS
+from tokpar.contract.interfaces import TokenizerAdapter
 from tokpar.executors.native import NativeExecutor
 from tokpar.executors.processes import ProcessExecutor
 from tokpar.executors.serial_executor import SerialExecutor
 from tokpar.executors.threads import ThreadExecutor
-from tokpar.interfaces import TokenizerAdapter
-from tokpar.overlap.mergers import LicensedMerger
-from tokpar.registry import build_strategy, registry
+from tokpar.methods.mergers import LicensedMerger
+from tokpar.registry.builtins import MERGERS
+from tokpar.registry.tables import build_strategy, registry
 from tokpar.types import Rows
 
 pytestmark = pytest.mark.compiled_at_once

@@ -33,18 +33,18 @@ from tokpar.arrays import (
     has_surrogate,
     spaces_behind_text,
 )
-from tokpar.cached_property import cached_property
+from tokpar.contract.interfaces import TokenizerAdapter, facts_of
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.serial_executor import SerialExecutor, encode_piece
 from tokpar.executors.threads import ThreadExecutor
-from tokpar.hooks import Strategy
-from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.methods import cut
+from tokpar.methods.acceptance import by_cut
 from tokpar.methods.cut import CutMerger, CutSplitter
-from tokpar.overlap.acceptance import by_cut
-from tokpar.overlap.chunks import stands_apart
-from tokpar.overlap.mergers import OverlapMerger
-from tokpar.spans import postprocess_single
+from tokpar.methods.mergers import OverlapMerger
+from tokpar.pipeline.chunks_at_cuts import stands_apart
+from tokpar.process.cached_property import cached_property
+from tokpar.registry.hooks import Strategy
+from tokpar.results.spans import postprocess_single
 from tokpar.types import Chunk, Join, Piece, Rows, Seam, Split
 
 pytestmark = pytest.mark.compiled_at_once

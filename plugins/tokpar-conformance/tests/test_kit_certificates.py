@@ -12,8 +12,8 @@ from tokpar_conformance.certificates import Certificates, digest
 
 import tokpar
 from tokpar.certificate import checker
-from tokpar.encoding import Encoding
-from tokpar.seams import Columns, Everywhere, Seams
+from tokpar.results.encoding import Encoding
+from tokpar.results.seams import Columns, Everywhere, Seams
 
 TEXT = "one two  three, four's 5678 five " * 6
 

@@ -16,8 +16,8 @@ from tokpar_corpus import audit, build
 from tests.support.cli_runs import run
 from tests.support.profiles import drawn
 from tokpar.cli.encodings import field_taken
+from tokpar.cli.text_files import FIELDS, choose_field, kind_of, value_of
 from tokpar.errors import FileFormatError
-from tokpar.text_files import FIELDS, choose_field, kind_of, value_of
 
 Row = dict[str, Any]
 NAMES = ("data.text", "data", "text", "id", "data.meta.text")

@@ -18,7 +18,7 @@ from tokpar_corpus.tokenizer_source import load_for_corpus
 
 import tokpar
 from tests.support.paths import VOCAB
-from tokpar.interfaces import TokenizerAdapter
+from tokpar.contract.interfaces import TokenizerAdapter
 
 Documents = Sequence[Sequence[int]]
 TEXTS = [
@@ -119,7 +119,7 @@ class Kind:
 
 def tiktoken_part(name: str) -> tiktoken.Encoding:
     """An encoding of a part vocabulary with <|endoftext|> as its special token."""
-    from tokpar.files.formats import read_ranks
+    from tokpar.formats.formats import read_ranks
 
     ranks = read_ranks(VOCAB / f"{name}_part.tiktoken")
     pattern = json.loads((VOCAB / "patterns.json").read_text(encoding="utf-8"))[f"{name}_part"]

@@ -22,7 +22,7 @@ def of_json(tokenizers: Any, file: JsonFile) -> Calls:
 def of_ranks(tokenizers: Any, file: RankFile) -> Calls:
     from tiktoken import Encoding
 
-    from tokpar.files.formats import read_ranks
+    from tokpar.formats.formats import read_ranks
 
     ranks = read_ranks(file.path)
     encoding = Encoding(

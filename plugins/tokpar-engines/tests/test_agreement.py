@@ -19,11 +19,11 @@ from tokpar_engines.engine import certified_slices
 
 import tokpar
 from tests.conftest import cases
-from tokpar import disk_cache
 from tokpar.arrays import IdArray
+from tokpar.contract.interfaces import TokenizerAdapter, facts_of
 from tokpar.errors import EngineError
-from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.patterns.shipped_patterns import O200K, QWEN2
+from tokpar.process import disk_cache
 from tokpar.types import AddedToken, Facts
 
 ADDED = "<|odd|>"

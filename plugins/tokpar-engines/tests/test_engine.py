@@ -34,11 +34,11 @@ import tokpar
 from tests.conftest import is_quick
 from tests.support.special_prefixes import BOTH
 from tests.support.tokenizers_drawn import DATA, VOCAB
-from tokpar.adapter_parts import inserted_ids
 from tokpar.arrays import IdArray
+from tokpar.contract.adapter import inserted_ids
 from tokpar.errors import EngineError, FileFormatError, OptionError
-from tokpar.files.openai import KNOWN_ENCODINGS
-from tokpar.registry import registry
+from tokpar.formats.openai import KNOWN_ENCODINGS
+from tokpar.registry.tables import registry
 
 pytestmark = pytest.mark.compiled_at_once
 

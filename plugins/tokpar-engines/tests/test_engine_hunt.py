@@ -16,7 +16,7 @@ from tests.support.adversarial_texts import adversarial_texts
 from tests.support.engine_files_drawn import DrawnFile, drawn_file
 from tests.support.profiles import drawn
 from tokpar.errors import EngineError, OptionError, TokparError
-from tokpar.registry import registry
+from tokpar.registry.tables import registry
 
 ENGINES = ("fastokens", "gigatoken", "tokie")
 LONG = 60  # pieces of every twentieth text

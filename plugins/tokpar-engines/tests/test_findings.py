@@ -16,7 +16,7 @@ from tokpar_conformance.checks import outcome
 from tests.conftest import cases, drawn
 from tests.support.engines import ENGINES, MODELS, VOCABULARIES, reference
 from tests.support.paths import ROOT
-from tokpar.interfaces import TokenizerAdapter
+from tokpar.contract.interfaces import TokenizerAdapter
 
 SAME, KNOWN = drawn(200), max(400, drawn(1000))
 """Texts drawn for an engine that conforms, and for each of the differences known before."""

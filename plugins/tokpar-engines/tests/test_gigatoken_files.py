@@ -9,7 +9,7 @@ from tokpar_engines.gigatoken_engine import LONG, is_divided
 
 import tokpar
 from tokpar.errors import EngineError, OptionError
-from tokpar.files.openai import KNOWN_ENCODINGS
+from tokpar.formats.openai import KNOWN_ENCODINGS
 
 DEFAULT = Path(tokpar.__file__).parent / "data" / "default.json"
 LINE = "naïve don't 12345 \u200d 中文 <x> e\u0301\n"

@@ -14,7 +14,7 @@ from tokpar_pure.formats import rank_vocabulary, read_tokenizer_json
 from tests.support.draws import between, bytes_of, shuffled
 from tests.support.paths import VOCAB
 from tests.support.plain_bpe import ByteBPE, merge_by_scanning
-from tokpar.files.formats import read_ranks
+from tokpar.formats.formats import read_ranks
 
 ORDERS = st.sampled_from(("given", "shuffled", "equal"))
 BYTES = {bytes([byte]): byte for byte in range(256)}

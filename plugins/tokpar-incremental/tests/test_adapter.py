@@ -35,9 +35,9 @@ from tests.support.tokenizers_drawn import (
     llama_specs,
     other_specs,
 )
-from tokpar import streaming
 from tokpar.errors import EngineError, FileFormatError, OptionError
-from tokpar.files.vocabulary import Vocabulary
+from tokpar.formats.vocabulary import Vocabulary
+from tokpar.sessions import streaming
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 

@@ -13,7 +13,7 @@ from tokpar_incremental.dictionary import START_OF_TEXT, Following, dictionary_o
 from tokpar_incremental.eager import STRIDE, EagerBPE
 
 from tests.support.texts import texts as any_texts
-from tokpar.files.vocabulary import Vocabulary
+from tokpar.formats.vocabulary import Vocabulary
 
 MOST_CONTINUATIONS = 800
 LATE = [("a", "b"), ("b", "c"), ("ab", "cd"), ("c", "d")]

@@ -17,7 +17,7 @@ from tokpar_pure.formats import rank_vocabulary
 
 from tests.support.texts import texts as any_texts
 from tokpar.errors import OptionError
-from tokpar.files.vocabulary import Vocabulary
+from tokpar.formats.vocabulary import Vocabulary
 
 IMPROPER = [("ab", "c"), ("a", "b")]
 NEVER_PROPER = [("aa", "a"), ("a", "a")]

@@ -10,7 +10,7 @@ from tests.recipes.engines import MEMBERS
 from tests.support.tokenizers_drawn import PATTERNS
 from tokpar.certificate.check_context import RefusedError
 from tokpar.certificate.frozen_tables import load_tables
-from tokpar.regexes.pattern_parser import PatternReader
+from tokpar.patterns.pattern_parser import PatternReader
 
 KINDS = (r"\p{L}", r"\p{Lu}", r"\p{M}", r"\p{N}", r"\p{P}", r"\p{S}", r"[^\s\p{L}\p{N}]", r"\s")
 SETS = (

@@ -19,7 +19,7 @@ from tokpar_pure.adapter import PureTokenizer, load
 from tests.support.paths import VOCAB
 from tests.support.pure_ground import on_common_ground
 from tests.vocab.samples import LANGUAGES, PYTHON
-from tokpar.files.formats import read_ranks
+from tokpar.formats.formats import read_ranks
 
 pytestmark = pytest.mark.ids
 

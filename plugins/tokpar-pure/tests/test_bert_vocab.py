@@ -24,7 +24,7 @@ import tokpar
 from tests.support.paths import VOCAB
 from tests.support.texts import texts
 from tokpar.errors import FileFormatError
-from tokpar.files.bert import bert_config, read_vocab_txt
+from tokpar.formats.bert import bert_config, read_vocab_txt
 
 pytestmark = pytest.mark.compiled_at_once
 

@@ -24,7 +24,7 @@ from tests.support.byte_level_files import (
     loaded,
     native_ids,
 )
-from tokpar.files.vocabulary import letters_of
+from tokpar.formats.vocabulary import letters_of
 
 pytestmark = pytest.mark.ids
 

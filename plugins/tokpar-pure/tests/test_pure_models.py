@@ -19,7 +19,7 @@ from tokpar_pure.model import EncodesAll, read_model
 from tests.conftest import below_one, needs_below_one
 from tests.support.plain_bpe import merge_by_scanning, rank_rule
 from tokpar.errors import EngineError
-from tokpar.files.vocabulary import byte_alphabet, letters_of
+from tokpar.formats.vocabulary import byte_alphabet, letters_of
 
 ALPHABET = byte_alphabet()
 BYTES = {bytes([byte]): byte for byte in range(256)}

@@ -31,8 +31,8 @@ from tests.support.paths import VOCAB
 from tests.support.pure_ground import on_common_ground
 from tests.support.texts import texts
 from tokpar.errors import EngineError, FileFormatError
-from tokpar.files.char_classes import one_of
-from tokpar.spans import postprocess_single
+from tokpar.formats.char_classes import one_of
+from tokpar.results.spans import postprocess_single
 
 EVERY = "".join(generate_classes.CHARACTERS)
 """All code points but surrogates, in order."""

@@ -24,8 +24,8 @@ from tokpar_pure.pretokenize import PreTokenizer
 import tokpar
 from tests.support.profiles import divided
 from tokpar.errors import FileFormatError
-from tokpar.files.formats import read_ranks
-from tokpar.files.vocabulary import byte_alphabet
+from tokpar.formats.formats import read_ranks
+from tokpar.formats.vocabulary import byte_alphabet
 from tokpar.patterns.charclass_members import match_chars
 from tokpar.types import AddedToken
 

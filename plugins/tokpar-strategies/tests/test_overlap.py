@@ -126,7 +126,7 @@ def joined_in_two(tokenizer: Any, text: str, stop: int, start: int, match: str) 
     adapter = plain(tokenizer)
     chunks = [Chunk(0, stop, 0, start), Chunk(start, len(text), start, len(text))]
     slices = [text[chunk.start : chunk.stop] for chunk in chunks]
-    if isinstance(adapter, tokpar.interfaces.EncodesMany):
+    if isinstance(adapter, tokpar.contract.interfaces.EncodesMany):
         rows = adapter.encode_many(slices, spans=True)
         pieces = [rows.piece(k) for k in range(len(rows))]
     else:

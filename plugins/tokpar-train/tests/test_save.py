@@ -32,9 +32,9 @@ from tests.support.plain_bpe import ByteBPE
 from tests.support.pure_ground import on_common_ground
 from tests.vocab.samples import LANGUAGES, PYTHON
 from tokpar.errors import OptionError
-from tokpar.files.formats import read_ranks
-from tokpar.files.openai import KNOWN_ENCODINGS
-from tokpar.files.vocabulary import GPT2_PATTERN, Vocabulary
+from tokpar.formats.formats import read_ranks
+from tokpar.formats.openai import KNOWN_ENCODINGS
+from tokpar.formats.vocabulary import GPT2_PATTERN, Vocabulary
 from tokpar.patterns.known_pattern import shipped_pattern
 from tokpar.types import AddedToken
 

@@ -26,7 +26,7 @@ from tokpar_train.trainer import PreTokenCounter
 import tokpar
 from tests.support.profiles import cases
 from tokpar.executors.pipes import WorkerProcess
-from tokpar.files.vocabulary import Vocabulary, byte_alphabet
+from tokpar.formats.vocabulary import Vocabulary, byte_alphabet
 from tokpar.patterns import shipped_patterns as known
 from tokpar.patterns.known_pattern import shipped_pattern
 

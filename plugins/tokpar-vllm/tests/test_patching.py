@@ -15,9 +15,9 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 import tokpar
 from tests.support.hf_sources import save_remote_code
-from tokpar.cache import compiled_build
+from tokpar.compiled import compiled_build
 from tokpar.integrations import hf
-from tokpar.text_counts import OF_DROP_INS
+from tokpar.results.text_counts import OF_DROP_INS
 
 GROUPS = {"vllm": "vllm.general_plugins", "sglang": "sglang.srt.plugins"}
 TEXT = "The quick brown fox, number 12345, jumps over the lazy dog. " * 2000

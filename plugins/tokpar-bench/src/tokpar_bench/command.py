@@ -166,7 +166,7 @@ def read_results(path: Path) -> BenchResults:
 def measure(arguments: argparse.Namespace) -> BenchResults:
     """Run the experiments that the arguments name. After an interrupt, the results so far."""
     from tokpar.cli.progress import bar_of
-    from tokpar.limits import worker_count
+    from tokpar.process.limits import worker_count
     from tokpar_bench.datasets import joined_texts
     from tokpar_bench.measuring import run as run_experiments
     from tokpar_bench.records import BenchResults, provenance

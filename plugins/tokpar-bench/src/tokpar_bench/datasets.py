@@ -11,7 +11,7 @@ from itertools import repeat
 from pathlib import Path
 
 from tokpar import FileFormatError
-from tokpar.text_files import OnBadRow, Source, byte_blocks, has_rows, read_sources
+from tokpar.cli.text_files import OnBadRow, Source, byte_blocks, has_rows, read_sources
 
 
 @dataclass(frozen=True)

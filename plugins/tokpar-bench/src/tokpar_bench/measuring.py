@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 
 import tokpar
 from tokpar import EngineError, Rows, TokparError
-from tokpar.interfaces import CachedRows
-from tokpar.plan import look_up_of, without_cache_of
+from tokpar.contract.interfaces import CachedRows
+from tokpar.pipeline.plan import look_up_of, without_cache_of
 from tokpar.plugin.tokenizer import Executor, IdArray, TokenizerAdapter, first_difference
 from tokpar.types import Report
 from tokpar_bench.records import AnyRow, BenchResults

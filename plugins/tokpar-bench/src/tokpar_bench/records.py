@@ -17,7 +17,7 @@ from typing import Any
 
 import tokpar
 from tokpar import FileFormatError
-from tokpar.limits import cpu_count
+from tokpar.process.limits import cpu_count
 from tokpar_bench.datasets import Dataset
 from tokpar_bench.paper_figures import nearest_corpus, nearest_tokenizer
 from tokpar_bench.subjects import DEFAULT, Subject

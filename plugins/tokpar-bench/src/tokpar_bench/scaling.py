@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tokpar.limits import cpu_count
+from tokpar.process.limits import cpu_count
 from tokpar_bench.comparing import places, stage_means
 from tokpar_bench.measuring import Experiment, LongText, Sample, Samples, encode_job, middle
 from tokpar_bench.records import CACHE_OFF, AnyRow, ScalingRow, Spread

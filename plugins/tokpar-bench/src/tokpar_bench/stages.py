@@ -9,9 +9,9 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from tokpar.limits import cpu_count
+from tokpar.pipeline.sizes import fit_for
 from tokpar.plugin.tokenizer import Executor
-from tokpar.policy import fit_for
+from tokpar.process.limits import cpu_count
 from tokpar_bench.comparing import stage_means
 from tokpar_bench.measuring import (
     Experiment,

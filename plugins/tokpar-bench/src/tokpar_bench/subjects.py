@@ -17,9 +17,9 @@ from typing import Any
 
 import tokpar
 from tokpar import FileFormatError, OptionError, TokparError, UnknownNameError
+from tokpar.pipeline.sizes import fit_for
 from tokpar.plugin import registry
 from tokpar.plugin.tokenizer import Executor, IdArray, TokenizerAdapter
-from tokpar.policy import fit_for
 from tokpar_bench.vocabulary_packages import is_tekken, load_tekken
 
 DEFAULT = "default"

@@ -11,7 +11,7 @@ from time import process_time
 
 from tokpar_pure.tokenizer import tokenizer_of
 
-from tokpar.files.vocabulary import Vocabulary
+from tokpar.formats.vocabulary import Vocabulary
 from tokpar_bench.tokentree_engine import TokenTree
 
 

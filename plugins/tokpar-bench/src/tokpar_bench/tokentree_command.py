@@ -18,7 +18,7 @@ from tokpar.cli import options
 from tokpar.cli.encodings import sources
 from tokpar.cli.options import print_json
 from tokpar.cli.screen import plural, print_table
-from tokpar.text_files import Source
+from tokpar.cli.text_files import Source
 
 if TYPE_CHECKING:
     from tokpar_bench.tokentree import Difference

@@ -19,9 +19,9 @@ from tokpar_pure.adapter import load as load_exact
 from tokpar_pure.bpe import RankBPE
 from tokpar_pure.formats import vocabulary_of
 
-from tokpar.cached_property import cached_property
-from tokpar.files.vocabulary import Vocabulary
+from tokpar.formats.vocabulary import Vocabulary
 from tokpar.plugin.tokenizer import Facts
+from tokpar.process.cached_property import cached_property
 
 _PREFIX = 3
 _SHORT = (2, 1)

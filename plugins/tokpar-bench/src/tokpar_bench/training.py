@@ -58,7 +58,7 @@ def _trainers(text: str, size: int) -> list[Callable[[], object]]:
 def _hugging_face(text: str, size: int) -> list[Merge]:
     from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
-    from tokpar.files.vocabulary import byte_alphabet
+    from tokpar.formats.vocabulary import byte_alphabet
 
     regex_of = import_module("tokpar_train.trainer").regex_of
     split = pre_tokenizers.Split(Regex(regex_of(PATTERN)), "isolated")

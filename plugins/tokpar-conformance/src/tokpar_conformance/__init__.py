@@ -26,7 +26,9 @@ def tokpar_commands() -> list[Command]:
 
 def _command() -> Any:
     """Returns the module of the command. Raises OptionError if hypothesis is missing."""
-    from tokpar.optional_packages import optional_package  # the kit itself asks for no command
+    from tokpar.process.optional_packages import (
+        optional_package,  # the kit itself asks for no command
+    )
 
     optional_package("hypothesis", "tokpar conform")
     return import_module("tokpar_conformance.command")

@@ -8,11 +8,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tokpar.adapter_parts import inserted_ids, own_call_of
 from tokpar.arrays import IdArray, code_point_spans
-from tokpar.cuts.finder import finder_for
-from tokpar.errors import TokparError
-from tokpar.interfaces import (
+from tokpar.contract.adapter import inserted_ids, own_call_of
+from tokpar.contract.interfaces import (
     Decodes,
     HasSegmentCache,
     Locates,
@@ -20,8 +18,10 @@ from tokpar.interfaces import (
     TokenizerAdapter,
     facts_of,
 )
+from tokpar.cuts.finder import finder_for
+from tokpar.errors import TokparError
 from tokpar.loading import IsSnapshot
-from tokpar.spans import HasOffsets, postprocess_single, stand_in_ids
+from tokpar.results.spans import HasOffsets, postprocess_single, stand_in_ids
 from tokpar.types import Rows
 from tokpar_conformance.checks import Check, Complaint, check, fails, outcome, prefix_complaint
 from tokpar_conformance.compare import (

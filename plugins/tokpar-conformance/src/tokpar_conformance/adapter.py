@@ -12,9 +12,7 @@ from functools import cache, partial
 import numpy as np
 
 from tokpar.arrays import IdArray, SpanArray
-from tokpar.errors import TokparError
-from tokpar.executors.processes import ProcessExecutor
-from tokpar.interfaces import (
+from tokpar.contract.interfaces import (
     EncodesMany,
     HasSpec,
     Locates,
@@ -22,6 +20,8 @@ from tokpar.interfaces import (
     TokenizerAdapter,
     facts_of,
 )
+from tokpar.errors import TokparError
+from tokpar.executors.processes import ProcessExecutor
 from tokpar.loading import load
 from tokpar.patterns.class_tables import load_atoms
 from tokpar.types import Piece

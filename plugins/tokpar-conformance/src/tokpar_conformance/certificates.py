@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 
 from tokpar.certificate import checker
-from tokpar.encoding import Encoding
-from tokpar.interfaces import TokenizerAdapter
+from tokpar.contract.interfaces import TokenizerAdapter
+from tokpar.results.encoding import Encoding
 from tokpar_conformance.checks import Complaint
 
 

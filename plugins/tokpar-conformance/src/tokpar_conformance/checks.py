@@ -14,7 +14,7 @@ from inspect import cleandoc
 from typing import Any, Literal, TypeVar
 
 from tokpar.errors import EngineError, PluginError, TokparError
-from tokpar.foreign_errors import INTERRUPTS
+from tokpar.process.interrupts import INTERRUPTS
 from tokpar_conformance.differing import show_text, simplest, smallest
 
 Pool = Literal["texts", "surrogates", "long"]

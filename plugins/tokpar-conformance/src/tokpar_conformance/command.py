@@ -28,11 +28,11 @@ from tokpar.cli.options import (
     rank_settings,
 )
 from tokpar.cli.screen import plural
+from tokpar.cli.text_files import read_sources
 from tokpar.errors import OptionError, UnknownNameError
-from tokpar.hooks import OFFERS
 from tokpar.loading import load
-from tokpar.registry import registry, require_options
-from tokpar.text_files import read_sources
+from tokpar.registry.hooks import OFFERS
+from tokpar.registry.tables import registry, require_options
 from tokpar_conformance.adapter import check_tokenizer
 from tokpar_conformance.checks import ConformanceError
 from tokpar_conformance.executor import check_executor

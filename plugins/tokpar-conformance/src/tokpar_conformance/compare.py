@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from tokpar.arrays import IdArray, byte_starts, first_difference
+from tokpar.contract.interfaces import TokenizerAdapter, facts_of
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import TokparError
-from tokpar.interfaces import TokenizerAdapter, facts_of
-from tokpar.spans import postprocess_single
+from tokpar.results.spans import postprocess_single
 from tokpar.types import Piece, Rows, Seam
 from tokpar_conformance.checks import Complaint, SetAsideError, prefix_complaint
 from tokpar_conformance.differing import describe_ids, position_of

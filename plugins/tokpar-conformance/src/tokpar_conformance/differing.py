@@ -7,7 +7,7 @@ from typing import TypeVar
 import numpy as np
 
 from tokpar.arrays import IdArray, byte_starts
-from tokpar.interfaces import Decodes, Locates, TokenizerAdapter
+from tokpar.contract.interfaces import Decodes, Locates, TokenizerAdapter
 
 AROUND = 3  # ids shown before and after the first difference
 Items = TypeVar("Items", str, tuple[str, ...])

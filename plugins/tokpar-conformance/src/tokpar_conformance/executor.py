@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from tokpar.contract.interfaces import EncodesMany, Executor, Locates, TokenizerAdapter, facts_of
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError
 from tokpar.executors.serial_executor import encode_piece
-from tokpar.interfaces import EncodesMany, Executor, Locates, TokenizerAdapter, facts_of
 from tokpar.loading import DEFAULT_TOKENIZER, load
-from tokpar.plan import LookUp, look_up_of, without_cache_of
+from tokpar.pipeline.plan import LookUp, look_up_of, without_cache_of
 from tokpar.types import Piece, Rows
 from tokpar_conformance.checks import (
     Check,

@@ -9,15 +9,15 @@ from itertools import chain, product
 import numpy as np
 
 from tokpar.arrays import SPACES, IdArray, SpanArray
-from tokpar.cuts.finder import finder_for
-from tokpar.files.char_classes import single
-from tokpar.interfaces import (
+from tokpar.contract.interfaces import (
     Decodes,
     HasFacts,
     Locates,
     TokenizerAdapter,
     facts_of,
 )
+from tokpar.cuts.finder import finder_for
+from tokpar.formats.char_classes import single
 from tokpar.types import AddedToken, Facts
 from tokpar_conformance.checks import Check, Complaint, SetAsideError, check
 from tokpar_conformance.compare import (

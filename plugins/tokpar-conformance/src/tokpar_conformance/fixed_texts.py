@@ -9,8 +9,8 @@ from itertools import chain
 from typing import Any
 from unicodedata import normalize
 
+from tokpar.contract.interfaces import Decodes, TokenizerAdapter, facts_of
 from tokpar.errors import TokparError
-from tokpar.interfaces import Decodes, TokenizerAdapter, facts_of
 
 MOST_WORDS = 80
 TOGETHER = 20

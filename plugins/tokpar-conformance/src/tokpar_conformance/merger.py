@@ -10,18 +10,18 @@ import numpy as np
 
 from tokpar.arrays import has_surrogate, offsets_of
 from tokpar.certificate.checker import seam_findings
+from tokpar.contract.interfaces import Merger, Splitter, TokenizerAdapter, facts_of
+from tokpar.contract.part_checks import fuse_chunks, mend_chunks, merge_pieces
 from tokpar.cuts.finder import finder_for
-from tokpar.encoding import Encoding
 from tokpar.executors.serial_executor import SerialExecutor
-from tokpar.foreign_parts import fuse_chunks, mend_chunks, merge_pieces
-from tokpar.interfaces import Merger, Splitter, TokenizerAdapter, facts_of
-from tokpar.joining import sound_joins
 from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.methods.cut import CutSplitter
 from tokpar.methods.lopt import LoptSplitter
-from tokpar.plan import Plan
-from tokpar.seams import Seams
-from tokpar.spans import postprocess_single
+from tokpar.pipeline.joining import sound_joins
+from tokpar.pipeline.plan import Plan
+from tokpar.results.encoding import Encoding
+from tokpar.results.seams import Seams
+from tokpar.results.spans import postprocess_single
 from tokpar.types import Chunk, Join, Joins, Piece, Report, Seam, Split
 from tokpar_conformance.certificates import Certificates
 from tokpar_conformance.checks import Check, Complaint, SetAsideError, Watch, check, require

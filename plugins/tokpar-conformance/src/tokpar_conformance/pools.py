@@ -16,7 +16,7 @@ import numpy as np
 from hypothesis import HealthCheck, Phase, given, settings
 
 from tokpar.arrays import IdArray, SpanArray, byte_starts
-from tokpar.interfaces import TokenizerAdapter
+from tokpar.contract.interfaces import TokenizerAdapter
 from tokpar.types import Piece, Rows
 from tokpar_conformance.checks import Pools
 from tokpar_conformance.fixed_texts import (

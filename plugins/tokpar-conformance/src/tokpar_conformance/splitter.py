@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from tokpar.arrays import has_surrogate, spaces_behind_text
 from tokpar.certificate.checker import seam_findings
-from tokpar.foreign_parts import MOST_ATTEMPTS, split_text
-from tokpar.interfaces import Splitter, TokenizerAdapter, facts_of
+from tokpar.contract.interfaces import Splitter, TokenizerAdapter, facts_of
+from tokpar.contract.part_checks import MOST_ATTEMPTS, split_text
 from tokpar.loading import DEFAULT_TOKENIZER, load
-from tokpar.overlap.chunks import stands_apart
-from tokpar.seams import sides_of
+from tokpar.pipeline.chunks_at_cuts import stands_apart
+from tokpar.results.seams import sides_of
 from tokpar.types import CERTIFIED_CUTS, Chunk, Split
 from tokpar_conformance.checks import Check, Complaint, SetAsideError, Watch, check, require
 from tokpar_conformance.pools import MOST, Unknown, pools

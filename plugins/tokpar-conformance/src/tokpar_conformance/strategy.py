@@ -10,18 +10,18 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tokpar.adapter_parts import traits_of
 from tokpar.arrays import has_surrogate
+from tokpar.contract.adapter import traits_of
+from tokpar.contract.interfaces import PostProcesses, TokenizerAdapter, facts_of
 from tokpar.cuts.finder import finder_for
-from tokpar.encoding import Encoding
 from tokpar.executors.serial_executor import SerialExecutor
-from tokpar.hooks import Strategy
-from tokpar.interfaces import PostProcesses, TokenizerAdapter, facts_of
 from tokpar.loading import DEFAULT_TOKENIZER, load
-from tokpar.pipeline import encode_batch
-from tokpar.plan import Plan
-from tokpar.registry import build_strategy, registry
-from tokpar.results import encode_in_one_call
+from tokpar.pipeline.call_result import encode_in_one_call
+from tokpar.pipeline.plan import Plan
+from tokpar.pipeline.steps import encode_batch
+from tokpar.registry.hooks import Strategy
+from tokpar.registry.tables import build_strategy, registry
+from tokpar.results.encoding import Encoding
 from tokpar.types import Report, Rows
 from tokpar_conformance.certificates import Certificates
 from tokpar_conformance.checks import (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tokpar.adapter_parts import EngineTraits, HasTraits, own_call_of, traits_of
-from tokpar.interfaces import EncodesMany, TokenizerAdapter
+from tokpar.contract.adapter import EngineTraits, HasTraits, own_call_of, traits_of
+from tokpar.contract.interfaces import EncodesMany, TokenizerAdapter
 from tokpar_conformance.checks import Check, Complaint, check, fails, outcome
 from tokpar_conformance.compare import contradictions
 
@@ -32,7 +32,7 @@ def fit_together(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint
     """traits are EngineTraits, and fit together and to the abilities of the tokenizer"""
     traits = traits_of(tokenizer)
     if not isinstance(traits, EngineTraits):
-        expected = "tokpar.adapter_parts.EngineTraits"
+        expected = "tokpar.contract.adapter.EngineTraits"
         return Complaint("traits are no EngineTraits", expected, type(traits).__name__)
     bools = ("releases_gil", "returns_objects")
     rules = (

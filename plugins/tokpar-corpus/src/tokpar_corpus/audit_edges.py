@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.adapter_parts import inserted_ids
 from tokpar.arrays import IntArray
+from tokpar.contract.adapter import inserted_ids
+from tokpar.contract.interfaces import TokenizerAdapter
 from tokpar.errors import OptionError
-from tokpar.interfaces import TokenizerAdapter
 from tokpar_corpus.id_texts import Tokens
 from tokpar_corpus.shards import IdBlock, ShardSource
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from tokpar import Encoder
 from tokpar.arrays import IdArray, byte_length, first_difference
+from tokpar.contract.interfaces import TokenizerAdapter
 from tokpar.errors import MismatchError
-from tokpar.interfaces import TokenizerAdapter
 from tokpar_corpus.audit_against import digest_of
 from tokpar_corpus.audit_edges import Bodies
 from tokpar_corpus.control_documents import UntrustedEncoder

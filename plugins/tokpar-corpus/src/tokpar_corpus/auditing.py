@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterator
 from itertools import accumulate
 
 from tokpar import Encoder
-from tokpar.adapter_parts import traits_of
+from tokpar.contract.adapter import traits_of
 from tokpar.errors import OptionError
-from tokpar.limits import worker_count
+from tokpar.process.limits import worker_count
 from tokpar_corpus.audit_against import Digests, ShardDocuments, compare
 from tokpar_corpus.audit_documents import MOST_BLOCKS, RUN, DocumentAudit
 from tokpar_corpus.audit_edges import AUTO, NONE, Edges, bodies_of, expected_edges, token_named

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tokpar.optional_packages import optional_package
+from tokpar.process.optional_packages import optional_package
 from tokpar.types import Rows
 from tokpar_corpus.durable_files import FileLayer
 from tokpar_corpus.manifest import ShardFile

@@ -10,9 +10,9 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from tokpar.arrays import byte_length
+from tokpar.cli.text_files import FIELDS, path_of
 from tokpar.errors import FileFormatError
-from tokpar.optional_packages import optional_package
-from tokpar.text_files import FIELDS, path_of
+from tokpar.process.optional_packages import optional_package
 from tokpar_corpus.build_options import Memory
 from tokpar_corpus.document_blocks import MISSING, NO_STRING, NO_UTF8, BadDocument, Block
 from tokpar_corpus.inputs import Input
@@ -120,8 +120,10 @@ def _open_ipc(input_: Input, file: BinaryIO) -> tuple[Any, Iterator[Any]]:
 
 
 def kinds_of_columns(input_: Input) -> dict[str, str]:
-    """Returns the kinds of the columns of a file, as `tokpar.text_files.choose_field` takes them.
-    A binary column with a name of `FIELDS` counts as text. Raises FileFormatError, OSError."""
+    """Returns the kinds of the columns of a file, as `choose_field` of tokpar.cli.text_files takes
+    them. A binary column with a name of `FIELDS` counts as text.
+
+    Raises FileFormatError, OSError."""
     pa = optional_package("pyarrow", input_.name)
     with input_.open() as file:
         try:

@@ -22,7 +22,7 @@ from tokpar.cli.progress import bar_of
 from tokpar.cli.screen import plural, visible
 
 if TYPE_CHECKING:
-    from tokpar.interfaces import TokenizerAdapter
+    from tokpar.contract.interfaces import TokenizerAdapter
     from tokpar_corpus.audit_report import AuditReport, CheckResult, Fault
     from tokpar_corpus.verifying import VerifyReport
 

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 from tokpar.cli import options
 from tokpar.cli.encodings import field_taken
 from tokpar.cli.screen import plural
+from tokpar.cli.text_files import RULE
 from tokpar.errors import TokparError
-from tokpar.text_files import RULE
 from tokpar_corpus.build_options import (
     BACKENDS,
     BUDGET,

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar import Encoder
-from tokpar.adapter_parts import inserted_ids, trust_parts_of
 from tokpar.arrays import IdArray
-from tokpar.cached_property import cached_property
+from tokpar.contract.adapter import inserted_ids, trust_parts_of
+from tokpar.contract.interfaces import TokenizerAdapter, facts_of
 from tokpar.errors import OptionError
-from tokpar.interfaces import TokenizerAdapter, facts_of
+from tokpar.process.cached_property import cached_property
 from tokpar.types import Rows
 from tokpar_corpus.shards import RawIds
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tokpar import Encoder, Encoding
+from tokpar.contract.interfaces import TokenizerAdapter
 from tokpar.errors import (
     ControlTokenError,
     EngineError,
@@ -18,7 +19,6 @@ from tokpar.errors import (
     MismatchError,
     WorkerError,
 )
-from tokpar.interfaces import TokenizerAdapter
 from tokpar.types import Rows
 from tokpar_corpus.control_documents import UntrustedEncoder, plain_tokenizer
 from tokpar_corpus.document_blocks import CONTROL, REFUSED, TOO_LONG, BadDocument, Block

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.adapter_parts import later_call_of
+from tokpar.contract.adapter import later_call_of
 from tokpar_corpus.build_progress import Progress
 from tokpar_corpus.columns import column_blocks
 from tokpar_corpus.document_blocks import Block

@@ -23,11 +23,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.adapter_parts import vocabulary_of
 from tokpar.arrays import IntArray, offsets_of
-from tokpar.cached_property import cached_property
-from tokpar.files.vocabulary import Vocabulary, byte_alphabet
-from tokpar.interfaces import TokenizerAdapter
+from tokpar.contract.adapter import vocabulary_of
+from tokpar.contract.interfaces import TokenizerAdapter
+from tokpar.formats.vocabulary import Vocabulary, byte_alphabet
+from tokpar.process.cached_property import cached_property
 from tokpar.types import AddedToken
 from tokpar_corpus.respelling import MARK, Json, Respelling, respelling_of, splits_at_marks
 from tokpar_corpus.shards import RawIds

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tokpar.cli.text_files import FIELDS, choose_field, kind_of, shown_fields
 from tokpar.errors import FileFormatError
-from tokpar.text_files import FIELDS, choose_field, kind_of, shown_fields
 from tokpar_corpus.build_options import BUDGET, Memory
 from tokpar_corpus.columns import kinds_of_columns
 from tokpar_corpus.input_parts import Span
@@ -25,8 +25,8 @@ class FieldChoice:
 
 
 def find_field(inputs: Sequence[Input], skips_faults: bool) -> FieldChoice:
-    """Returns the field that the first row of the inputs tells (`tokpar.text_files`), for columns
-    the one that the types of the first file tell.
+    """Returns the field that the first row of the inputs tells (`tokpar.cli.text_files`), for
+    columns the one that the types of the first file tell.
 
     `skips_faults`: rows that do not tell it are passed over. Otherwise such a row raises
     FileFormatError. Raises it, too, if no row tells the field; OSError."""

@@ -12,9 +12,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from tokpar.cli.text_files import uncompressed_blocks
 from tokpar.errors import OptionError
-from tokpar.optional_packages import optional_package
-from tokpar.text_files import uncompressed_blocks
+from tokpar.process.optional_packages import optional_package
 from tokpar_corpus.input_names import (
     COMPRESSED,
     KINDS,

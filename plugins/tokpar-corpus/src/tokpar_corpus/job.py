@@ -10,7 +10,7 @@ from typing import Any
 
 from tokpar import __version__
 from tokpar.errors import OptionError
-from tokpar.limits import require_choice
+from tokpar.process.limits import require_choice
 from tokpar_corpus.build_options import (
     BACKENDS,
     BUDGET,

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IntArray, byte_length, has_surrogate
-from tokpar.cached_property import cached_property
-from tokpar.text_files import path_of, value_of
+from tokpar.cli.text_files import path_of, value_of
+from tokpar.process.cached_property import cached_property
 from tokpar_corpus.document_blocks import BROKEN, MISSING, NO_STRING, NO_UTF8, BadDocument, Block
 from tokpar_corpus.inputs import Input
 from tokpar_corpus.lines import Lines
@@ -29,8 +29,8 @@ _ARROW_BLOCK = 1 << 20
 @dataclass(frozen=True)
 class RowReader:
     """Reads blocks of JSON lines. `field`: the field of the text, "data.text" for a nested one (see
-    `tokpar.text_files.value_of`). `name`: the field of the document id, or None. `text_of`: turns
-    the value of the field into a text; None if the value is the text."""
+    `value_of` of tokpar.cli.text_files). `name`: the field of the document id, or None. `text_of`:
+    turns the value of the field into a text; None if the value is the text."""
 
     field: str
     name: str | None

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from tokpar.cli.text_files import blocks_of, uncompressed_blocks
 from tokpar.errors import OptionError
-from tokpar.text_files import blocks_of, uncompressed_blocks
 from tokpar_corpus.build_options import TIMES_LONGEST, Memory
 from tokpar_corpus.input_parts import Span
 from tokpar_corpus.inputs import Input

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, TypeVar
 
-from tokpar.adapter_parts import Loader
+from tokpar.contract.adapter import Loader
 from tokpar.errors import FileFormatError
 
 FORMAT = "tokpar corpus"

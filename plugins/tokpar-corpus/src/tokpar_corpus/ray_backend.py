@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from tokpar.cached_property import cached_property
 from tokpar.errors import OptionError, WorkerError
-from tokpar.optional_packages import optional_package
+from tokpar.process.cached_property import cached_property
+from tokpar.process.optional_packages import optional_package
 from tokpar_corpus.build_progress import Progress
 from tokpar_corpus.durable_files import UNFINISHED, Disk
 from tokpar_corpus.job import BuildJob, Request, prepare

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tokpar.files.vocabulary import byte_alphabet
+from tokpar.formats.vocabulary import byte_alphabet
 from tokpar.types import AddedToken
 
 Json = Mapping[str, Any]

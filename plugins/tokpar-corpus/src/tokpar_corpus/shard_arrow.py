@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tokpar.errors import FileFormatError
-from tokpar.optional_packages import optional_package
+from tokpar.process.optional_packages import optional_package
 from tokpar_corpus.shards import BLOCK_IDS, IdBlock, RawIds, ShardSource, blocks_of
 
 COLUMNS = ("input_ids", "tokens", "ids", "token_ids")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tokpar.arrays import byte_length
-from tokpar.text_files import uncompressed_blocks
+from tokpar.cli.text_files import uncompressed_blocks
 from tokpar_corpus.build_options import Memory
 from tokpar_corpus.document_blocks import NO_UTF8, BadDocument, Block
 from tokpar_corpus.inputs import Input

@@ -12,10 +12,10 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from tokpar import __version__, load
-from tokpar.adapter_parts import inserted_ids, loader_of, special_ids_of, vocabulary_of
+from tokpar.contract.adapter import inserted_ids, loader_of, special_ids_of, vocabulary_of
+from tokpar.contract.interfaces import Decodes, TokenizerAdapter, facts_of
 from tokpar.errors import OptionError
-from tokpar.files.vocabulary import Vocabulary
-from tokpar.interfaces import Decodes, TokenizerAdapter, facts_of
+from tokpar.formats.vocabulary import Vocabulary
 from tokpar.types import AddedToken, Rows
 from tokpar_corpus.manifest import TokenizerRecord
 

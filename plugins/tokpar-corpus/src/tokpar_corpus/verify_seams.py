@@ -8,7 +8,7 @@ from types import TracebackType
 
 from tokpar import CheckReport, Encoder, Encoding, __version__, check
 from tokpar.arrays import IdArray
-from tokpar.interfaces import TokenizerAdapter
+from tokpar.contract.interfaces import TokenizerAdapter
 from tokpar_corpus.document_encoder import CHUNK, seams_digest
 from tokpar_corpus.manifest import DividedDocument
 

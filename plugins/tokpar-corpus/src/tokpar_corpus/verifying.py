@@ -14,8 +14,8 @@ import numpy as np
 
 from tokpar import Encoder
 from tokpar.arrays import IdArray, first_difference
-from tokpar.cached_property import cached_property
 from tokpar.errors import FileFormatError, OptionError
+from tokpar.process.cached_property import cached_property
 from tokpar.types import Rows
 from tokpar_corpus.audit_inputs import InputFiles
 from tokpar_corpus.audit_report import CheckedReport, CheckResult, FaultLog

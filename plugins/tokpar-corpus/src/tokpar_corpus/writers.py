@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tokpar.errors import OptionError
-from tokpar.optional_packages import optional_package
+from tokpar.process.optional_packages import optional_package
 from tokpar_corpus.columnar import ColumnarWriter
 from tokpar_corpus.durable_files import FileLayer
 from tokpar_corpus.manifest import Options

@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _baseline(arguments)
     if arguments.vocabulary:
         return _vocabulary(arguments)
-    from tokpar.text_files import read_sources
+    from tokpar.cli.text_files import read_sources
     from tokpar_diff.compare import compare_sides
 
     with working(arguments, "comparing"):

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import tokpar
-from tokpar.adapter_parts import Origin, origin_of
+from tokpar.adapters.named_tokenizers import tokenizer_named
 from tokpar.adapters.settings import TEKKEN, DirectoryTokenizer, path_of, refusing
 from tokpar.certificate.canonical_form import JsonForm, RankForm, form_of_json, parse_json
 from tokpar.certificate.check_context import RefusedError
 from tokpar.certificate.origin_reader import CustomPartError, engine_of, read_origin
+from tokpar.contract.adapter import Origin, origin_of
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.loading import DEFAULT_TOKENIZER
-from tokpar.named_tokenizers import tokenizer_named
 from tokpar.types import AddedToken
 from tokpar_diff import rows
 from tokpar_diff.rows import Row

@@ -217,7 +217,7 @@ def vocabulary_of(form: Form) -> Mapping[str, int]:
 
 
 def _byte_letters() -> dict[int, str]:
-    from tokpar.files.vocabulary import byte_alphabet
+    from tokpar.formats.vocabulary import byte_alphabet
 
     return {byte: letter for letter, byte in byte_alphabet().items()}
 

@@ -25,11 +25,11 @@ from tokpar.cli.files import write_text
 from tokpar.cli.options import print_json
 from tokpar.cli.progress import working
 from tokpar.cli.screen import plural, visible
+from tokpar.cli.text_files import Source, read_source
 from tokpar.errors import OptionError
-from tokpar.text_files import Source, read_source
 
 if TYPE_CHECKING:
-    from tokpar.interfaces import TokenizerAdapter
+    from tokpar.contract.interfaces import TokenizerAdapter
     from tokpar_explain.trace import Trace
 
 MOST_SHOWN = 3
@@ -182,7 +182,7 @@ def _print(
 def _cuts(seam_trace: Trace, arguments: argparse.Namespace) -> Cuts:
     """Where `encode` cuts the text: between the chunks of the trace, or at every certified
     space."""
-    from tokpar.combining import build_parts
+    from tokpar.registry.combining import build_parts
 
     options_given = options.strategy_options(arguments)
     strategy = build_parts(arguments.strategy, options_given, arguments.allow_approximate)

@@ -10,9 +10,9 @@ from itertools import pairwise
 import numpy as np
 
 import tokpar
-from tokpar.adapter_parts import token_bytes_of
 from tokpar.arrays import IdArray
-from tokpar.interfaces import Decodes, TokenizerAdapter
+from tokpar.contract.adapter import token_bytes_of
+from tokpar.contract.interfaces import Decodes, TokenizerAdapter
 from tokpar_explain.rows import DIFFERS_MARKS, EDGE, TOKENS_AROUND, describe_count, show_text
 
 _KEPT_SIGN, _ENCODED_SIGN, _BAR_WIDTH = "█", "▒", 60

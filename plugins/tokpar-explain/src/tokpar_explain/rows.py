@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib import resources
 
 from tokpar.arrays import IdArray, SpanArray
-from tokpar.interfaces import Decodes
+from tokpar.contract.interfaces import Decodes
 from tokpar.types import Seam
 from tokpar_explain.trace import DifferingRange, Trace
 

@@ -11,19 +11,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar import pipeline
 from tokpar.arrays import IdArray, IntArray, SpanArray, byte_starts, first_difference
-from tokpar.cached_property import cached_property
-from tokpar.combining import StrategyName, build_parts
+from tokpar.contract.interfaces import Locates, TokenizerAdapter, facts_of
 from tokpar.encoder import Encoder, why_never_cut
-from tokpar.encoding import Encoding
 from tokpar.executors.serial_executor import SerialExecutor
-from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
-from tokpar.joining import JoinedText
 from tokpar.loading import DEFAULT_TOKENIZER
-from tokpar.plan import Plan
-from tokpar.policy import TOO_SHORT, fit_for
-from tokpar.results import encode_in_one_call
+from tokpar.pipeline import steps as pipeline
+from tokpar.pipeline.call_result import encode_in_one_call
+from tokpar.pipeline.joining import JoinedText
+from tokpar.pipeline.plan import Plan
+from tokpar.pipeline.sizes import TOO_SHORT, fit_for
+from tokpar.process.cached_property import cached_property
+from tokpar.registry.combining import StrategyName, build_parts
+from tokpar.results.encoding import Encoding
 from tokpar.types import Chunk, Piece, Seam, Split
 
 LocatedIds = tuple[IdArray, SpanArray | None]

@@ -17,8 +17,8 @@ from tokpar_pure.pretokenize import is_byte_level
 from tokpar.adapters.settings import flags
 from tokpar.arrays import IdArray
 from tokpar.errors import FileFormatError, OptionError
-from tokpar.files.formats import SINGLE_BYTES, missing_bytes
-from tokpar.files.vocabulary import Vocabulary, letters_of
+from tokpar.formats.formats import SINGLE_BYTES, missing_bytes
+from tokpar.formats.vocabulary import Vocabulary, letters_of
 from tokpar.types import Facts
 from tokpar_incremental.bpe import IncrementalBPE, IncrementalModel, Tables
 from tokpar_incremental.characters import CharacterModel
@@ -69,7 +69,7 @@ class _Prefixes:
     facts: Facts
 
     def stream_ids(self, chunks: Iterator[str]) -> Iterator[IdArray] | None:
-        """Returns arrays of ids, also inside pre-tokens; see `StreamsIds` of tokpar.streaming."""
+        """Returns arrays of ids, also inside pre-tokens; see `StreamsIds`."""
         return eager_ids(chunks, self.facts, self.eager_model())
 
     def eager_model(self) -> EagerBPE:

@@ -10,8 +10,8 @@ from itertools import accumulate, pairwise
 
 from tokpar_pure.merging import Memo, Span, cover_characters
 
-from tokpar.cached_property import cached_property
 from tokpar.errors import OptionError
+from tokpar.process.cached_property import cached_property
 from tokpar_incremental.dictionary import Dictionary, Following
 from tokpar_incremental.search import SHORT, START, Automaton, Forest, Search
 

@@ -21,7 +21,7 @@ from tokpar_pure.merging import Memo
 from tokpar_pure.pairs import PairBPE, PairSettings, byte_token
 
 from tokpar.errors import FileFormatError
-from tokpar.files.vocabulary import Merges
+from tokpar.formats.vocabulary import Merges
 from tokpar_incremental.bpe import Tables
 from tokpar_incremental.dictionary import Dictionary, Rule, dictionary
 from tokpar_incremental.search import START

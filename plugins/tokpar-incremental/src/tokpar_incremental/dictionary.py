@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from tokpar.errors import OptionError
-from tokpar.files.vocabulary import Vocabulary
+from tokpar.formats.vocabulary import Vocabulary
 
 Rule = tuple[int, int, int]
 """(left, right, priority): the parts by number or id. A lower priority is better."""

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IntArray, offsets_of, range_indices
-from tokpar.cached_property import cached_property
 from tokpar.certificate.canonical_form import is_id
 from tokpar.certificate.check_context import require
 from tokpar.certificate.own_vocabulary import LETTERS
+from tokpar.process.cached_property import cached_property
 
 NO_TOKEN = -1
 _LATIN = {**dict.fromkeys(range(256), "\u0100"), **{ord(c): chr(b) for c, b in LETTERS.items()}}

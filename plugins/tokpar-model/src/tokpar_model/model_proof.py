@@ -16,7 +16,7 @@ from tokpar.certificate.certificate_file import text_digest
 from tokpar.certificate.check_context import RefusedError, once, require
 from tokpar.certificate.fact_differences import checked_facts
 from tokpar.certificate.findings import Finding, ModelProof
-from tokpar.interfaces import TokenizerAdapter
+from tokpar.contract.interfaces import TokenizerAdapter
 from tokpar_model.byte_file import (
     ByteTokenizer,
     byte_tokenizer_of_json,

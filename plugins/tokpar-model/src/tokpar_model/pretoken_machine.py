@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tokpar.certificate.check_context import RefusedError, require
 from tokpar.certificate.pattern_machine import State, plain, read_tree, step
-from tokpar.regexes.pattern_parser import PatternReader, RefusedProofError, require_kept
+from tokpar.patterns.pattern_parser import PatternReader, RefusedProofError, require_kept
 from tokpar_model.class_members import Partition, partition
 
 HIT, DEAD, AGAIN = 1, 2, 4

@@ -14,20 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from tokpar.adapter_parts import DecodingParts, EngineTraits, Origin
 from tokpar.adapters.decoding_parts import refuse_skipping
 from tokpar.adapters.settings import POSTPROCESS_FLAGS, check_names, flags, path_of
 from tokpar.arrays import IdArray, SpanArray, byte_starts
-from tokpar.cached_property import cached_property
+from tokpar.contract.adapter import DecodingParts, EngineTraits, Origin
 from tokpar.errors import FileFormatError, OptionError, quoted
 from tokpar.facts.hf_facts import facts_with_tokens, token_lengths
 from tokpar.facts.token_lengths import TokenLengths
-from tokpar.files.formats import read_config, read_ranks
-from tokpar.files.json_parts import kind
-from tokpar.files.openai import KNOWN_ENCODINGS
-from tokpar.files.vocabulary import Vocabulary, byte_alphabet
+from tokpar.formats.formats import read_config, read_ranks
+from tokpar.formats.json_parts import kind
+from tokpar.formats.openai import KNOWN_ENCODINGS
+from tokpar.formats.vocabulary import Vocabulary, byte_alphabet
 from tokpar.patterns.known_pattern import shipped_pattern
 from tokpar.patterns.pattern_reader import require_unchanged
+from tokpar.process.cached_property import cached_property
 from tokpar.types import Facts, Rows
 from tokpar_pure.formats import rank_vocabulary, vocabulary_of
 from tokpar_pure.model import EncodesAll
@@ -67,7 +67,7 @@ def load(
         return PureTokenizer(_rank_vocabulary(path, settings))
     if path.suffix == ".json":
         return _of_json(path, flags(settings, POSTPROCESS_FLAGS))
-    from tokpar.files.bert import bert_config  # other files do without it
+    from tokpar.formats.bert import bert_config  # other files do without it
 
     postprocess_flags = flags(settings, (*POSTPROCESS_FLAGS, "lowercase"))
     config = bert_config(path, postprocess_flags.pop("lowercase", True))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from tokpar.arrays import SPACES
 from tokpar.errors import EngineError, FileFormatError
-from tokpar.files.char_classes import runs, single
+from tokpar.formats.char_classes import runs, single
 from tokpar.types import AddedToken
 
 TextPart = tuple[int, int, int | None]

@@ -1,8 +1,8 @@
-"""What tokenizers in Python ask of the engine's character classes (`tokpar.files.char_classes`)."""
+"""What tokenizers in Python ask of the engine's classes (`tokpar.formats.char_classes`)."""
 
 from functools import lru_cache
 
-from tokpar.files.char_classes import class_table, one_of, single
+from tokpar.formats.char_classes import class_table, one_of, single
 
 
 def none_of(*names: str) -> str:

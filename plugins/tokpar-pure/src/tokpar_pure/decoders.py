@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 
 from tokpar.errors import EngineError
-from tokpar.files.json_parts import Json
-from tokpar.files.vocabulary import byte_alphabet
+from tokpar.formats.json_parts import Json
+from tokpar.formats.vocabulary import byte_alphabet
 from tokpar_pure.parts import character, choice, flag, interpret_stages, number, pattern_of, string
 from tokpar_pure.patterns import replace_matches
 from tokpar_pure.pretokenize import SCHEMES

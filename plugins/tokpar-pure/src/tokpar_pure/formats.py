@@ -1,7 +1,7 @@
 """Reads vocabulary files into a `Vocabulary`, or refuses them with a FileFormatError.
 
 A ``tokenizer.json`` of byte-level BPE lists its merges, best first. A ``.tiktoken`` file has ranks
-(`tokpar.files.formats`)."""
+(`tokpar.formats.formats`)."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from tokpar.errors import FileFormatError, OptionError
-from tokpar.files.formats import MAX_ID, SINGLE_BYTES, Source, read_config, require_bytes
-from tokpar.files.json_parts import kind, stages
-from tokpar.files.vocabulary import (
+from tokpar.formats.formats import MAX_ID, SINGLE_BYTES, Source, read_config, require_bytes
+from tokpar.formats.json_parts import kind, stages
+from tokpar.formats.vocabulary import (
     GPT2_PATTERN,
     Merges,
     Ranks,

@@ -1,6 +1,6 @@
 """Unicode normalization forms as Hugging Face's engine makes them, from tables of Unicode 9.
 
-Characters that are newer than the engine's tables ("inert", see `tokpar.files.char_classes`) stay
+Characters that are newer than the engine's tables ("inert", see `tokpar.formats.char_classes`) stay
 unchanged. Python's `unicodedata` normalizes the text between them; on that text every version of
 Python agrees with the engine."""
 
@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Literal, get_args
 
-from tokpar.files.char_classes import single
+from tokpar.formats.char_classes import single
 from tokpar_pure.classes import none_of, present
 
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]

@@ -1,6 +1,6 @@
 """Normalizers of a ``tokenizer.json``, each exact to Hugging Face's `tokenizers` 0.23.
 
-Character classes come from the engine, not from Python (`tokpar.files.char_classes`). A regex is
+Character classes come from the engine, not from Python (`tokpar.formats.char_classes`). A regex is
 refused unless all engines give it the same meaning (`tokpar_pure.patterns`). Only spans of tokens
 need `trace`.
 
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tokpar.arrays import SPACES
-from tokpar.files.json_parts import Json
+from tokpar.formats.json_parts import Json
 from tokpar_pure import forms
 from tokpar_pure.classes import present, recent_lowercase
 from tokpar_pure.forms import FORMS, Form
@@ -88,7 +88,7 @@ class Lowercase(_ByCharacter):
 
 @dataclass(frozen=True)
 class RemoveClass(_ByCharacter):
-    """Removes all characters of the class `name` (`tokpar.files.char_classes`)."""
+    """Removes all characters of the class `name` (`tokpar.formats.char_classes`)."""
 
     name: str
 

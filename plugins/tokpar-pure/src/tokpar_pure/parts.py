@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from tokpar.errors import FileFormatError
-from tokpar.files.json_parts import Json, kind, stages
+from tokpar.formats.json_parts import Json, kind, stages
 from tokpar_pure.patterns import AnyPattern, compile_pattern
 
 Choice = TypeVar("Choice", bound=str)

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, get_args
 
 from tokpar.errors import FileFormatError
-from tokpar.files import json_parts
-from tokpar.files.char_classes import one_of, single
-from tokpar.files.json_parts import Json
-from tokpar.files.vocabulary import GPT2_PATTERN, letters_of
+from tokpar.formats import json_parts
+from tokpar.formats.char_classes import one_of, single
+from tokpar.formats.json_parts import Json
+from tokpar.formats.vocabulary import GPT2_PATTERN, letters_of
 from tokpar_pure import parts
 from tokpar_pure.classes import none_of
 from tokpar_pure.patterns import (

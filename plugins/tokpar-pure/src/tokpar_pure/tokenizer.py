@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tokpar.files.vocabulary import Vocabulary, letters_of
+from tokpar.formats.vocabulary import Vocabulary, letters_of
 from tokpar_pure.added_tokens import AddedTokens
 from tokpar_pure.bpe import RankBPE
 from tokpar_pure.decoders import Decoder, read_decoder

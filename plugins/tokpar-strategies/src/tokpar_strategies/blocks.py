@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from tokpar.contract.interfaces import TokenizerAdapter, facts_of
 from tokpar.cuts.finder import finder_for
-from tokpar.interfaces import TokenizerAdapter, facts_of
-from tokpar.limits import ACCEPTANCES, require_choice, require_count, require_sizes
-from tokpar.overlap.acceptance import by_cut
-from tokpar.overlap.chunks import without_overlaps
-from tokpar.overlap.mergers import OverlapMerger
+from tokpar.methods.acceptance import by_cut
+from tokpar.methods.mergers import OverlapMerger
+from tokpar.pipeline.chunks_at_cuts import without_overlaps
+from tokpar.process.limits import ACCEPTANCES, require_choice, require_count, require_sizes
 from tokpar.types import Split
 from tokpar_strategies.edges import Edge, at_cut, chunks_over
 from tokpar_strategies.midpoint import by_midpoint

@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 
 from tokpar.arrays import IdArray, IntArray
-from tokpar.interfaces import TokenizerAdapter, facts_of
-from tokpar.limits import require_choice
-from tokpar.overlap.licences import Licences, Overlap, PieceLocator, overlap_of
+from tokpar.contract.interfaces import TokenizerAdapter, facts_of
+from tokpar.methods.overlaps import Licences, Overlap, PieceLocator, overlap_of
+from tokpar.process.limits import require_choice
 from tokpar.types import Chunk, Chunks, Join, Joins, Pieces, Seam
 
 MATCHES = ("longest", "window")

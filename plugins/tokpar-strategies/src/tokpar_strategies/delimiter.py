@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tokpar.arrays import has_surrogate
+from tokpar.contract.interfaces import TokenizerAdapter, facts_of
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import OptionError
-from tokpar.interfaces import TokenizerAdapter, facts_of
-from tokpar.limits import require_choice, require_sizes
-from tokpar.overlap.chunks import SURROGATE, chunks_between, joins_at_cuts
-from tokpar.policy import chunk_chars_for
+from tokpar.pipeline.chunks_at_cuts import SURROGATE, chunks_between, joins_at_cuts
+from tokpar.pipeline.sizes import chunk_chars_for
+from tokpar.process.limits import require_choice, require_sizes
 from tokpar.types import Chunks, Join, Joins, Pieces, Seam, Split
 
 

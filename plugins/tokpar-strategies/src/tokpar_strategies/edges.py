@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tokpar.cuts.finder import CutFinder
-from tokpar.overlap.chunks import FAR, SOON
+from tokpar.pipeline.chunks_at_cuts import FAR, SOON
 from tokpar.types import Chunk, Rule, Seam
 
 

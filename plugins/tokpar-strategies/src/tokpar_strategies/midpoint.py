@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from tokpar.overlap.acceptance import as_published
-from tokpar.overlap.licences import Licences, Overlap
-from tokpar.overlap.mergers import OverlapMerger
+from tokpar.methods.acceptance import as_published
+from tokpar.methods.mergers import OverlapMerger
+from tokpar.methods.overlaps import Licences, Overlap
 from tokpar.types import Join
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tokpar.arrays import has_surrogate
-from tokpar.interfaces import TokenizerAdapter
-from tokpar.limits import require_count
-from tokpar.overlap.chunks import SURROGATE
+from tokpar.contract.interfaces import TokenizerAdapter
+from tokpar.pipeline.chunks_at_cuts import SURROGATE
+from tokpar.process.limits import require_count
 from tokpar.types import Chunk, Split
 from tokpar_strategies.common_runs import RunMerger
 

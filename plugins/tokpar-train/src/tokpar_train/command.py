@@ -19,7 +19,7 @@ from tokpar.cli.screen import plural
 from tokpar.errors import OptionError
 
 if TYPE_CHECKING:
-    from tokpar.files.vocabulary import Vocabulary
+    from tokpar.formats.vocabulary import Vocabulary
 
 OUT_KINDS = (".json", ".tiktoken")
 

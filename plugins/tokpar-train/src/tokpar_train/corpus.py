@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import BinaryIO, TypeAlias
 
-from tokpar.cached_property import cached_property
 from tokpar.errors import FileFormatError, OptionError
+from tokpar.process.cached_property import cached_property
 
 JOB_BYTES = 1 << 20
 LONGEST_CHARACTER = 4

@@ -18,8 +18,8 @@ from tokpar_pure.merging import merge_text
 from tokpar_pure.patterns import Engine, compile_pattern
 
 from tokpar.errors import FileFormatError, OptionError
-from tokpar.files.openai import KNOWN_ENCODINGS
-from tokpar.files.vocabulary import (
+from tokpar.formats.openai import KNOWN_ENCODINGS
+from tokpar.formats.vocabulary import (
     GPT2_PATTERN,
     Merges,
     Ranks,

@@ -15,8 +15,8 @@ from types import FrameType
 
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.executors.pipes import WorkerProcess
-from tokpar.files.vocabulary import Vocabulary, byte_alphabet, letters_of
-from tokpar.limits import worker_count
+from tokpar.formats.vocabulary import Vocabulary, byte_alphabet, letters_of
+from tokpar.process.limits import worker_count
 from tokpar.types import AddedToken
 from tokpar_train.corpus import Boundaries, Job, jobs_of
 from tokpar_train.merges import TIES, Limits, Pair, Ties, learn_merges

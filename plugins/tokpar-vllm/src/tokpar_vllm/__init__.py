@@ -84,7 +84,7 @@ def patch(server: Server) -> Any:
         return None
     try:
         import tokpar
-        from tokpar.cache import compiled_build
+        from tokpar.compiled import compiled_build
 
         release, patched = version("tokpar"), tokpar.patch_transformers()
         compiled_build.AT_FIRST_CALL = True
@@ -124,7 +124,7 @@ def _show_counter() -> None:
     from prometheus_client import REGISTRY
     from prometheus_client.core import CounterMetricFamily
 
-    from tokpar.text_counts import OF_DROP_INS
+    from tokpar.results.text_counts import OF_DROP_INS
 
     class Texts:
         def collect(self) -> Iterator[Any]:

@@ -1,0 +1,243 @@
+"""Makes the compiled call of a tokenizer: from tables on disk, or in the background."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from tokpar.compiled.merges import GateError
+from tokpar.errors import ChangedError
+from tokpar.process import disk_cache
+from tokpar.process.interrupts import raise_foreign
+from tokpar.process.thread_pool import BackgroundJob
+from tokpar.types import AddedToken, Facts, Seam
+
+if TYPE_CHECKING:
+    from tokpar.compiled.call_tables import Arrays
+    from tokpar.compiled.compiled_call import CompiledCall, EncodeMany, FindCut, TokenizeWord
+
+KIND = "calls"
+"""The directory of the tables in the cache on disk."""
+LEAST_KEPT = 1 << 16
+"""Tables of models with this many bytes or more are stored. Smaller ones are made sooner than
+found."""
+BEING_MADE = "its tables are being made"
+IN_BACKGROUND = True
+"""Tables are made by a thread of the pool, so nobody waits for them."""
+AT_FIRST_CALL = False
+"""Nothing is made or mapped before the first text: a process may load a tokenizer and encode
+nothing."""
+DRAWN, DRAWN_AGAIN = 400, 40
+"""The most texts that are compared with the engine when tables are made, and when they are read."""
+LONGEST_DRAWN = 1 << 8
+"""Code points of added tokens that are drawn again and again."""
+MOST_DRAWN = 1 << 16
+"""Code points of longer added tokens, each of which is in one drawn text."""
+FARTHEST = 1 << 16
+"""Code points in which a cut is looked for."""
+_ATOMS = [
+    *" .1aß中的ก한😀\n\t\x00\u0e34\u200d\ufe0f\u00a0\u3000\u2581",
+    *("  ", "\r\n", "12345", "don't", "é", "e\u0301", "\u1112\u1161"),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class CallParts:
+    """What a compiled call is made from.
+
+    `identity`: all that decides the tables, or None for tables that are made sooner than found.
+    `make_arrays`: makes them, in another thread; may raise GateError. No step of it keeps the other
+    threads from running for more than some milliseconds.
+    `added_tokens`, `special`: see `call_of`; None if post-processing does more. `tokens`: returns
+    some tokens as text, to draw texts from.
+    The other fields: see `CompiledCall`."""
+
+    identity: Sequence[bytes | str] | None
+    make_arrays: Callable[[], Arrays]
+    added_tokens: Mapping[str, tuple[int, int, bool]]
+    special: tuple[Sequence[int], Sequence[int]] | None
+    tokens: Callable[[], Sequence[str]]
+    encode_many: EncodeMany
+    tokenize: TokenizeWord
+    find_cut: FindCut
+    longest_word: int = 1 << 40
+    forget: Callable[[], object] = int
+    """Called after drawn texts were compared: the engine forgets their words."""
+
+
+class LaterCall:
+    """The compiled call of a tokenizer as soon as there is one.
+
+    Tables on disk are mapped at once. Others are made by a thread of the pool. `call` is None
+    until then, and for a tokenizer that has no compiled call; `why_none` says why."""
+
+    call: CompiledCall | None
+    tables: str
+    """Where the tables come from, in words; empty before they are there."""
+
+    def __init__(self, parts: CallParts, in_background: bool | None = None) -> None:
+        self._why_none, self.tables = BEING_MADE, ""
+        self._start(parts, in_background)
+
+    def _start(self, parts: CallParts, in_background: bool | None = None) -> None:
+        """Map the tables, or begin to make them."""
+        self.call = None
+        self._later: BackgroundJob | None = None
+        self._take(_stored_call(parts, _key(parts)) or BEING_MADE, _read_from())
+        if self.call is None and (IN_BACKGROUND if in_background is None else in_background):
+            self._later = BackgroundJob(partial(self._build, parts))
+        elif self.call is None:
+            self._build(parts)
+
+    @property
+    def why_none(self) -> str:
+        """Why no compiled call answers, in words; empty if one does."""
+        return self._why_none if self.call is None else self.call.why_stopped
+
+    @property
+    def is_being_made(self) -> bool:
+        """True until the tables are there, or it is known why there are none."""
+        return self._why_none is BEING_MADE
+
+    def wait(self) -> CompiledCall | None:
+        """Returns the call, after its tables were made; None if there is none."""
+        if self._later is not None:
+            self._later.wait()
+        return self.call
+
+    def _build(self, parts: CallParts) -> None:
+        try:
+            key, start = _key(parts), time.perf_counter()
+            made = _new_call(parts, key)
+            self._take(made, _made_in(time.perf_counter() - start, key))
+        except BaseException as error:
+            self._why_none = f"its tables could not be made: {error_text(error)}"
+            raise
+
+    def _take(self, found: CompiledCall | str, tables: str) -> None:
+        """Take the call, or why there is none. `tables`: where its tables come from."""
+        self.tables = "" if isinstance(found, str) else tables
+        self._why_none = found if isinstance(found, str) else ""
+        self.call = None if isinstance(found, str) else found
+
+
+def _read_from() -> str:
+    return f"read from {disk_cache.directory(KIND)}"
+
+
+def _made_in(seconds: float, key: str | None) -> str:
+    is_kept = key is not None and disk_cache.is_kept(KIND, key)
+    kept = f"kept in {disk_cache.directory(KIND)}" if is_kept else "not kept"
+    return f"made in {seconds:.2g} s, {kept}"
+
+
+def _new_call(parts: CallParts, key: str | None) -> CompiledCall | str:
+    """Returns the call with new tables, which are stored; or why there is none."""
+    try:
+        arrays = parts.make_arrays()
+    except GateError as error:
+        return str(error)
+    call = checked_call(parts, arrays, DRAWN)
+    if key is not None and not isinstance(call, str):
+        disk_cache.write(KIND, key, arrays)
+    return call
+
+
+def _key(parts: CallParts) -> str | None:
+    if parts.identity is None:
+        return None
+    return disk_cache.digest([disk_cache.FORMAT, *parts.identity])
+
+
+def _stored_call(parts: CallParts, key: str | None) -> CompiledCall | None:
+    if key is None:
+        return None
+    arrays = disk_cache.read(KIND, key)
+    if arrays is None:
+        return None
+    call = checked_call(parts, arrays, DRAWN_AGAIN)
+    if isinstance(call, str):
+        disk_cache.forget(KIND, key)
+        return None
+    return call
+
+
+def find_cut(facts: Facts, text: str, start: int) -> Seam | None:
+    """Returns the first certified cut from code point `start` on, see `FindCut`."""
+    from tokpar.cuts.finder import finder_for  # only long texts are cut
+
+    finder = finder_for(facts)
+    if finder.refusal_for(text) is not None:
+        return None
+    return finder.find(text, start, start + FARTHEST)
+
+
+def error_text(error: BaseException) -> str:
+    """Returns an error in one line of at most 200 characters."""
+    return f"{type(error).__name__}: {error}"[:200]
+
+
+def added_flags(token: AddedToken, is_forbidden: bool = False) -> int:
+    """Returns the flags of an added token as numbers, see call_added.h."""
+    return token.single_word | token.lstrip << 1 | token.rstrip << 2 | is_forbidden << 3
+
+
+def checked_call(parts: CallParts, arrays: Arrays, text_count: int) -> CompiledCall | str:
+    """Returns the compiled call; or why there is none, such as a drawn text for which it and the
+    engine have other ids. Raises MemoryError."""
+    from tokpar.compiled.call_tables import call_of  # nothing is called before the tables are there
+    from tokpar.compiled.compiled_call import CompiledCall
+
+    try:
+        special = parts.special or ((), ())
+        found: Any = call_of(arrays, parts.added_tokens, special, longest_word=parts.longest_word)
+    except GateError as error:  # of the added tokens
+        return str(error)
+    except (KeyError, ValueError) as error:  # the arrays of a damaged file
+        return f"its tables cannot be used: {error_text(error)}"
+    call = CompiledCall(found, parts.encode_many, parts.tokenize, parts.find_cut, parts.special)
+    texts = drawn_texts(parts, text_count)
+    try:
+        expected = parts.encode_many(texts)
+        for k, text in enumerate(texts):
+            ids = call.encode_plain(text)
+            if ids is not None and ids.tolist() != expected[k].tolist():
+                return f"its tables and its engine have other ids for {text[:100]!r}"
+    except ChangedError:
+        return "its model was changed while its tables were made"
+    except MemoryError:  # no difference, and no damage
+        raise
+    except BaseException as error:  # a panic of the engine is no Exception
+        raise_foreign(error)
+        return f"its engine fails on a text that was drawn: {error_text(error)}"
+    finally:
+        parts.forget()
+    return call
+
+
+def drawn_texts(parts: CallParts, count: int) -> list[str]:
+    """Returns texts made of tokens, added tokens and characters that are often treated apart."""
+    draw = random.Random(count)
+    tokens, added = parts.tokens(), [*parts.added_tokens]
+    contents = [each for each in added if len(each) <= LONGEST_DRAWN][:1000] or [" "]
+    kinds: list[Sequence[str]] = [tokens or _ATOMS, _ATOMS, contents]
+    count = min(count, 20 + len(tokens))
+    texts = []
+    for _ in range(count):
+        weights = draw.choice([(6, 2, 0), (6, 3, 1), (1, 6, 1), (1, 0, 0)])
+        chosen = draw.choices(kinds, weights, k=draw.randrange(1, 30))
+        texts.append("".join(draw.choice(kind) for kind in chosen))
+    return [*texts, *_with_long_tokens(added)]
+
+
+def _with_long_tokens(contents: Sequence[str]) -> Iterator[str]:
+    """Yields a text for each long added token, `MOST_DRAWN` code points in all."""
+    left = MOST_DRAWN
+    for content in contents:
+        if LONGEST_DRAWN < len(content) <= left:
+            left -= len(content)
+            yield f"a {content}b"

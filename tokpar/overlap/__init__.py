@@ -1,1 +1,0 @@
-"""How overlapping chunks are joined."""

@@ -1,0 +1,164 @@
+"""Turns texts into ids: look up -> split -> encode -> join -> post-process.
+
+One text is a batch of one. The functions here know no plugins, no names and no defaults."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokpar.arrays import lengths_of
+from tokpar.contract.part_checks import wrong_look_up
+from tokpar.errors import EngineError, MismatchError, WorkerError
+from tokpar.pipeline.call_result import (
+    NO_ROWS,
+    Result,
+    batch_of_one,
+    check_texts,
+    encode_in_one_call,
+    name_text,
+)
+from tokpar.pipeline.joining import Watch, Work
+from tokpar.pipeline.plan import Plan, serial_report
+from tokpar.results.encoding import Batch, Encoding
+from tokpar.types import Chunk, Rows
+
+
+def encode_batch(
+    texts: Sequence[str],
+    plan: Plan,
+    *,
+    long: Sequence[int] | None = None,
+    postprocess: bool = True,
+    watch: Watch | None = None,
+) -> Batch:
+    """Returns the ids of `texts`. The ids of each text equal the tokenizer's own serial call.
+
+    `long`: the numbers of the texts that may be cut; None for all texts. `postprocess=False` leaves
+    out special tokens, truncation and padding. `watch` is called once for each text whose chunks
+    were joined. Raises the tokenizer's own error for the first text that the tokenizer refuses, and
+    EngineError when the tokenizer fails on a chunk. With several texts, the error names the number
+    of the text."""
+    result = Result(texts, plan, np.zeros(len(texts), dtype=np.bool_))
+    long = range(len(texts)) if long is None else long
+    check_texts(texts, plan, long)
+    looked_up = plan.whole and watch is None
+    asked, known = _look_up(result, () if looked_up else long)
+    if result.cache_answered.all() and len(texts):
+        return result.batch(known, postprocess)
+    long = [row for row in long if not result.cache_answered[row]]
+    works = _split(result, long)
+    if len(texts) == 1 and not works:
+        return batch_of_one(_whole(result, 0, None, postprocess))
+    try:
+        rest, own = _encode(result, works)
+        for row in works:
+            result.encodings[row] = _encoding_of(result, works[row], row, watch)
+    except (MismatchError, WorkerError):
+        raise
+    except EngineError:  # encode the texts one by one, to learn which text fails, and where
+        works = _split(result, long)  # new `Work` objects, without any pieces
+        rest, own = np.array([], dtype=np.int64), NO_ROWS
+        for row in np.flatnonzero(~result.cache_answered).tolist():
+            result.encodings[row] = _encoding_of(result, works.get(row), row, watch)
+    alone = sorted(result.encodings)
+    cut = alone, Rows.of(result.encodings[row].ids for row in alone)
+    return result.batch(Rows.scatter(len(texts), [(asked, known), (rest, own), cut]), postprocess)
+
+
+def _look_up(result: Result, long: Sequence[int]) -> tuple[NDArray[np.int64], Rows]:
+    """Ask the cache for all texts but those of `long`, and note which texts it answered.
+
+    Returns the numbers of the texts that the cache was asked for, and their rows."""
+    texts, plan = result.texts, result.plan
+    asked = np.zeros(len(texts), dtype=np.bool_)
+    if plan.licence is not None:
+        asked = lengths_of(texts) > 0
+        asked[np.array(long, dtype=np.int64)] = False
+    numbers = np.flatnonzero(asked)
+    if plan.look_up is None or not len(numbers):
+        return numbers, NO_ROWS
+    some = texts
+    if len(numbers) < len(texts):
+        from tokpar.compiled.utf8_texts import select_texts  # see `check_texts`
+
+        some = select_texts(texts, numbers)
+    rows, flags = plan.look_up(some, plan.tokenizer)
+    if not len(rows.offsets) - 1 == len(flags) == len(some):
+        raise wrong_look_up(plan.executor, rows, flags, len(some))
+    result.cache_answered[numbers] = flags
+    result.clock.lap("tokenize")
+    return numbers, rows
+
+
+def _split(result: Result, long: Sequence[int]) -> dict[int, Work]:
+    """Ask the splitter for the chunks of each long text. Returns a `Work` for each cut text."""
+    works: dict[int, Work] = {}
+    for row in long:
+        text = result.texts[row]
+        split = result.plan.split(text)
+        result.whys[row] = split.why
+        if len(split.chunks) > 1:
+            works[row] = Work(text, result.plan, split, result.clock)
+    if long:
+        result.clock.lap("split")
+    return works
+
+
+def _encode(result: Result, works: dict[int, Work]) -> tuple[NDArray[np.int64], Rows]:
+    """Encode, by one call of the executor, the chunks of all cut texts and the texts that are
+    neither cut nor answered by the cache.
+
+    Returns the numbers of these texts, and their rows. Each `Work` takes the rows of its own
+    chunks. If the merger needs spans, each `Work` encodes its chunks by itself later."""
+    rest = ~result.cache_answered
+    rest[list(works)] = False
+    numbers = np.flatnonzero(rest)
+    slices = result.texts  # not copied: a list of many small texts is long
+    if len(numbers) < len(slices) or not isinstance(slices, list):
+        slices = [result.texts[k] for k in numbers.tolist()]
+    opened: dict[int, list[Chunk]] = {}
+    if works and not result.plan.spans:
+        opened = {row: work.open_chunks(work.split.chunks) for row, work in works.items()}
+        chunks = [work.text[c.start : c.stop] for row, work in works.items() for c in opened[row]]
+        slices = [*slices, *chunks]
+    is_asked = np.zeros(len(slices), dtype=np.bool_)
+    is_asked[len(numbers) :] = [result.plan.asks_cache(c) for own in opened.values() for c in own]
+    rows, served = result.plan.run(slices, is_asked)
+    first = len(numbers)
+    for row, own in opened.items():
+        stop = first + len(own)
+        works[row].take(own, rows.part(first, stop), served[first:stop])
+        first = stop
+    result.clock.lap("tokenize")
+    return numbers, rows.part(0, len(numbers)) if opened else rows
+
+
+def _encoding_of(result: Result, work: Work | None, row: int, watch: Watch | None) -> Encoding:
+    """Returns the encoding of one text before post-processing: joined, or from one serial call."""
+    try:
+        joined = None if work is None else work.join()
+        if joined is None:
+            return _whole(result, row, work, postprocess=False)
+    except Exception as error:
+        name_text(error, row, f"text {row} of the batch" * (len(result.texts) > 1))
+        raise
+    if watch is not None:
+        watch(joined)
+    return joined.encoding
+
+
+def _whole(result: Result, row: int, work: Work | None, postprocess: bool) -> Encoding:
+    """Returns the encoding of one text by one serial call."""
+    plan = result.plan
+    report = serial_report(plan.name, result.whys.get(row, plan.uncut), plan.tokenizer)
+    encoding = encode_in_one_call(result.texts[row], plan.tokenizer, report, postprocess)
+    result.clock.lap("tokenize")
+    known: dict[str, Any] = {"seconds": result.clock.seconds}
+    if work is not None:
+        known |= {"why": work.why, "retries": work.retries, "repairs": work.repairs}
+        known["redundant"] = work.encoded_chars
+    report = replace(encoding.report, **known)
+    return Encoding.of(encoding.ids, encoding.seams, report, encoding.origin)

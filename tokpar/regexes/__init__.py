@@ -1,1 +1,0 @@
-"""Read by planner and checker: the parser of patterns, and the rules for rows of Splits."""

@@ -1,0 +1,1 @@
+"""What a call returns: encodings, seams, spans, and how the ids of a text add up."""
