@@ -1,5 +1,5 @@
 (** Added tokens: how they are searched, and Theorem 6.1, where a cut leaves the search alone:
-    proofs/theorem-6.1.md. *)
+    proofs/6.1-added-tokens.md. *)
 From Coq Require Import List Arith Lia Bool NArith.
 From Tokpar Require Import Merging PreTokens Ids.
 Import ListNotations.

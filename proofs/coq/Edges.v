@@ -1,4 +1,4 @@
-(** Theorem 29: rule EDGE, a cut at an edge of an added token: proofs/theorem-29.md. *)
+(** Theorem 29: rule EDGE, a cut at an edge of an added token: proofs/29-added-token-edges.md. *)
 From Coq Require Import List Arith Lia Bool NArith.
 From Tokpar Require Import Merging PreTokens Ids AddedTokens.
 Import ListNotations.

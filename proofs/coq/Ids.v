@@ -1,4 +1,4 @@
-(** Certificates that prove the ids: Lemma 26 and Theorem 27 (proofs/theorem-27.md), Theorem 31
+(** Certificates that prove the ids: Lemma 26 and Theorem 27 (proofs/27-segment-cache.md), Theorem 31
     (level ids) and Theorem 32 (level model, BPE). *)
 From Coq Require Import List Arith Lia Bool NArith.
 From Tokpar Require Import Merging Seams Vocabulary PreTokens.

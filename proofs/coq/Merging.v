@@ -1,4 +1,4 @@
-(** Greedy merging (Definition 1), Lemma 3 and Lemma 4: proofs/theorem-3.md and theorem-4.md.
+(** Greedy merging (Definition 1), Lemma 3 and Lemma 4: proofs/3-restriction.md and 4-consistency.md.
 
     A text is a list of atoms of any type.
     A state of the run on w is a row of tokens, which together

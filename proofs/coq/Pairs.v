@@ -1,4 +1,4 @@
-(** Pre-tokenizers that look at two neighbours only: Theorem 4.8, proofs/theorem-4.8.md. *)
+(** Pre-tokenizers that look at two neighbours only: Theorem 4.8, proofs/4.8-pair-local-pre-tokenizers.md. *)
 From Coq Require Import List Arith Lia Bool.
 Import ListNotations.
 

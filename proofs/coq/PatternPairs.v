@@ -1,5 +1,5 @@
 (** The pairs of one Split, decided, for one character on either side of the cut:
-    proofs/theorem-40.md, and theorem-41.md for a Split that leaves gaps.
+    proofs/40-windows.md, and 41-windows-and-gaps.md for a Split that leaves gaps.
 
     A pattern is a tree over symbols: numbers of characters that no class of the pattern tells
     apart. The machine is made of the tree by computing; [table_ok] is the checker, [theorem_41] says

@@ -1,5 +1,5 @@
 (** Restartable pre-tokenizers: Theorem 14 with Lemma 17, and Theorem 15 with its corollary:
-    proofs/theorem-14.md and theorem-15.md. *)
+    proofs/14-clean-cuts.md and 15-one-true-boundary.md. *)
 From Coq Require Import List Arith Lia Bool.
 From Tokpar Require Import Merging Seams.
 Import ListNotations.

@@ -1,5 +1,5 @@
-(** Rows of Splits (Isolated): Lemma 23, and the pairs of a row, decided: proofs/theorem-23.md and
-    theorem-42.md. *)
+(** Rows of Splits (Isolated): Lemma 23, and the pairs of a row, decided: proofs/23-rows-of-splits.md and
+    42-windows-and-rows.md. *)
 From Coq Require Import List Arith Lia Bool.
 From Tokpar Require Import Merging Seams PreTokens Patterns PatternPairs Ids.
 Import ListNotations.

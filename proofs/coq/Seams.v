@@ -1,4 +1,4 @@
-(** Theorems 5 and 5', Corollary 7: proofs/theorem-5.md and theorem-7.md. *)
+(** Theorems 5 and 5', Corollary 7: proofs/5-two-common-boundaries.md and 7-pairs-of-tokens.md. *)
 From Coq Require Import List Arith Lia Bool.
 From Tokpar Require Import Merging.
 Import ListNotations.

@@ -1,6 +1,6 @@
 (** A cut inside a segment, through the stages of a pipeline: Theorem 50, with the absorbed prefix of
-    Theorem 6.4, as a checker of the two characters beside the cut. proofs/theorem-50.md and
-    theorem-6.4.md. *)
+    Theorem 6.4, as a checker of the two characters beside the cut. proofs/50-spaces-between-stages.md and
+    6.4-absorb-rule.md. *)
 From Coq Require Import List Arith Lia Bool NArith.
 From Tokpar Require Import Merging Seams Vocabulary PreTokens Patterns PatternPairs Rows Pairs Ids
   AddedTokens Edges Pipeline.

@@ -1,4 +1,4 @@
-(** Lemma 24, vocabulary-forced cuts: proofs/theorem-24.md. *)
+(** Lemma 24, vocabulary-forced cuts: proofs/24-vocabulary-forced-cuts.md. *)
 From Coq Require Import List Arith Lia Bool.
 From Tokpar Require Import Merging Seams.
 Import ListNotations.

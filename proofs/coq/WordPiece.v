@@ -1,5 +1,5 @@
 (** WordPiece: longest match first, the limit, the unknown word; what level model does for it:
-    Theorem 33, proofs/theorem-33.md. *)
+    Theorem 33, proofs/33-wordpiece-ids-by-file.md. *)
 From Coq Require Import List Arith Lia Bool NArith.
 From Tokpar Require Import Merging Seams PreTokens Ids Pairs.
 Import ListNotations.

@@ -1,5 +1,5 @@
 """Two tokens of a vocabulary with one id: the engine merges by ids, and that is no greedy merging
-of strings (proofs/theorem-3.md)."""
+of strings (proofs/3-restriction.md)."""
 
 from __future__ import annotations
 

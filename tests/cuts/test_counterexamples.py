@@ -13,7 +13,7 @@ from tests.support.seams import assert_lossless, part, refused, serial, wrong_in
 pytestmark = pytest.mark.ids
 
 TIKTOKEN = ["cl100k_part", "o200k_part"]
-# (text, cut): a delimiter stands at the cut, and cutting there is wrong (proofs/theorem-20).
+# (text, cut): a delimiter stands at the cut, and cutting there is wrong: 20-universal-cut.md.
 WRONG_AT_DELIMITERS = [
     ("google.com", 7),
     ("end.\n\nNext", 4),

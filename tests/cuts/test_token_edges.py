@@ -1,6 +1,6 @@
 """Theorem 29, rule EDGE: both ends of an added token are cuts, whatever the engine does around it.
 
-The conditions are written out here once more, as proofs/theorem-29.md states them.
+The conditions are written out here once more, as proofs/29-added-token-edges.md states them.
 """
 
 from __future__ import annotations

@@ -19,12 +19,11 @@ from tokpar_pure.patterns import divide, spans
 
 from tests.recipes.coq_tables import decided_tables
 from tests.support.coq_runs import COQ, SOURCES, computed
-from tests.support.paths import ROOT
 from tests.support.plain_bpe import merge_by_heap, merge_by_scanning, pair_rule, rank_rule
+from tests.support.proof_pages import PROOFS, page_of
 from tokpar.patterns.known_pattern import shipped_pattern
 
-PROOFS = ROOT / "proofs"
-REQUIRED = [f"theorem-{number}.md" for number in (3, 4, 5, 7, 14, 15, 20, 24)]
+REQUIRED = [page_of(str(number)).name for number in (3, 4, 5, 7, 14, 15, 20, 24)]
 LINKED = re.compile(r"\]\(\.\./([\w.-]+)\)")
 ATOMS = "ab"
 

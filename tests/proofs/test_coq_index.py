@@ -6,10 +6,9 @@ import re
 from typing import NamedTuple
 
 from tests.recipes.coq_tables import decided_tables
-from tests.support.paths import ROOT
+from tests.support.proof_pages import PROOFS, page_of
 from tokpar.types import Rule
 
-PROOFS = ROOT / "proofs"
 INDEX = (PROOFS / "README.md").read_text(encoding="utf-8")
 GUIDE = (PROOFS / "coq" / "README.md").read_text(encoding="utf-8")
 NUMBER = r"\d+(?:\.\d+)?"
@@ -52,14 +51,14 @@ def rules_of_pages() -> dict[str, set[str]]:
     rules = "|".join(Rule)
     for rule, cell in re.findall(rf"^\| ({rules}) \| (.+?) \|", section("Kinds of seams"), re.M):
         for number in re.findall(NUMBER, cell):
-            found.setdefault(f"theorem-{number}.md", set()).add(rule)
+            found.setdefault(page_of(number).name, set()).add(rule)
     return found
 
 
 def test_each_page_has_one_row() -> None:
     pages = [row.page for row in ROWS]
     assert len(pages) == len(set(pages))
-    assert {page.name for page in PROOFS.glob("theorem-*.md")} <= set(pages)
+    assert {page.name for page in PROOFS.glob("[0-9]*.md")} <= set(pages)
     assert [page for page in pages if not (PROOFS / page).is_file()] == []
 
 
@@ -75,6 +74,6 @@ def test_a_row_names_every_rule_that_names_its_theorem() -> None:
 
 
 def test_the_families_that_coq_computes_are_named() -> None:
-    (row,) = [row for row in ROWS if row.page == "theorem-42.md"]
+    (row,) = [row for row in ROWS if row.page == "42-windows-and-rows.md"]
     named = set(row.used_by.partition("computed in Coq for ")[2].split(", "))
     assert named == {family for family, _, _ in decided_tables()}

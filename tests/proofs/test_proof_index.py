@@ -10,13 +10,13 @@ import pytest
 
 import tokpar
 from tests.support.paths import ROOT
+from tests.support.proof_pages import PROOFS, page_of
 from tokpar.certificate.check_context import CheckContext
 from tokpar.certificate.frozen_tables import load_tables
 from tokpar.certificate.rule_checker import RuleChecker
 from tokpar.registry.tables import StrategyRecord, registry
 from tokpar.types import Facts, Rule, Theorem
 
-PROOFS = ROOT / "proofs"
 OWNERS = (
     "tokpar",
     "tokpar-strategies",
@@ -33,7 +33,7 @@ NAMED = (
     "untrusted.md",
     "window-lemma.md",
 )
-PAGES = sorted([*PROOFS.glob("theorem-*.md"), *(PROOFS / name for name in NAMED)])
+PAGES = sorted([*PROOFS.glob("[0-9]*.md"), *(PROOFS / name for name in NAMED)])
 DEFINITIONS = PROOFS / "definitions.md"
 README = PROOFS / "README.md"
 FACTS = PROOFS / "facts.md"
@@ -50,22 +50,6 @@ CITED = re.compile(
 )
 IN_SEAMS = re.compile(rf'"(?:{"|".join(Rule)})",\s*"({NUMBER})"')
 LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
-# what is proved on a page with another name; 3.1 is LoPT's
-INSIDE = {
-    "1": "definitions.md",
-    "2": "theorem-3.md",
-    "5'": "theorem-5.md",
-    "6": "theorem-5.md",
-    "13": "definitions.md",
-    "16": "definitions.md",
-    "17": "theorem-14.md",
-    "26": "theorem-27.md",
-    "34": "theorem-35.md",
-    "39": "theorem-40.md",
-    "3.1": "lopt-theorem-3.1.md",
-    **dict.fromkeys(map(str, range(55, 62)), "compiled-call.md"),
-    "62": "untrusted.md",
-}
 STATEMENTS = [
     *map(str, [*range(1, 8), *range(13, 18), 20, 23, 24, 26, 27, 29]),
     *map(str, [32, 33, 34, 35, 36, *range(38, 44), 45, 50, 51, 52, 53, *range(55, 62)]),
@@ -93,10 +77,6 @@ def cited_in(path: Path) -> set[str]:
     text = path.read_text(encoding="utf-8")
     numbers = {number for match in CITED.finditer(text) for number in expanded(match[1])}
     return numbers | set(IN_SEAMS.findall(text))
-
-
-def page_of(theorem: str) -> Path:
-    return PROOFS / INSIDE.get(theorem, f"theorem-{theorem}.md")
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "tokpar").rglob("*.py")), ids=lambda p: p.stem)

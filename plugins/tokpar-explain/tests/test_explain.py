@@ -17,6 +17,7 @@ from tokenizers import Tokenizer, models
 from tokpar_explain.rows import (
     ABSORBED_SENTENCE,
     CLAIMS,
+    PAGES,
     RULES,
     THEOREMS,
     UNCERTIFIED_SENTENCE,
@@ -103,6 +104,11 @@ def test_every_kind_of_seam_is_explained() -> None:
             assert (ROOT / "proofs" / seam.page).is_file()
             found.add(seam.rule)
     assert found == RULES.keys()
+
+
+def test_each_page_of_a_theorem_is_named() -> None:
+    assert {*PAGES.values()} == {path.name for path in (ROOT / "proofs").glob("[0-9]*.md")}
+    assert all(page.startswith(f"{number}-") for number, page in PAGES.items())
 
 
 def test_an_absorbed_space_is_explained_as_such() -> None:
@@ -330,7 +336,7 @@ def test_a_certified_encoding_ends_well(run: Run) -> None:
     assert "are the serial ones" in out
     assert RULES["PAIR"].split(":")[0] in out
     assert "Theorem 20: " in out
-    assert "proofs/theorem-20.md" in out
+    assert "proofs/20-universal-cut.md" in out
     assert "and 4 more (--all shows them, --seam N one, --html FILE writes a page)" in out
     assert out.count("seam ") - out.count("the seam ") >= 3
 

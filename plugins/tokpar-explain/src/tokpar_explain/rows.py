@@ -18,6 +18,8 @@ _SENTENCES = json.loads(
 )
 RULES: dict[str, str] = _SENTENCES["rules"]
 THEOREMS: dict[str, str] = _SENTENCES["theorems"]
+PAGES: dict[str, str] = _SENTENCES["pages"]
+"""Theorem -> its page in proofs/."""
 CLAIMS: dict[str, tuple[str, str]] = {k: tuple(both) for k, both in _SENTENCES["claims"].items()}
 """Strategy -> the claim that its seams without a rule rest on, and the page in proofs/."""
 ABSORBED_SENTENCE: str = _SENTENCES["absorbed"]
@@ -48,10 +50,10 @@ def theorem_sentence(seam: Seam) -> str:
 
 
 def proof_page(seam: Seam, strategy: str) -> str:
-    """The name of the page in proofs/: theorem 20 -> "theorem-20.md". Empty if there is none."""
+    """The page in proofs/: theorem 20 -> "20-universal-cut.md". Empty if there is none."""
     if seam.rule is None:
         return CLAIMS[strategy][1] if strategy in CLAIMS else ""
-    return "theorem-" + seam.theorem.rstrip("'") + ".md"
+    return PAGES[seam.theorem.rstrip("'")]
 
 
 def show_text(text: str) -> str:
