@@ -24,13 +24,7 @@ from tokpar.arrays import IdArray, has_surrogate, plain_text
 from tokpar.contract.adapter import later_call_of
 from tokpar.encoder import LONGEST_ALONE, Encoder
 from tokpar.errors import OptionError
-from tokpar.integrations.hf_columns import (
-    Columns,
-    Frame,
-    columns_of,
-    frame_of,
-    plain_columns_of,
-)
+from tokpar.integrations.hf_columns import columns_of, plain_columns_of
 from tokpar.integrations.hf_encodings import OWN_ANSWERS, EncodedCall
 from tokpar.integrations.hf_release import (
     FOLLOWED_METHODS,
@@ -41,6 +35,7 @@ from tokpar.integrations.hf_release import (
 )
 from tokpar.integrations.hf_running_calls import begin_call, begin_call_alone, end_call
 from tokpar.integrations.hf_untrusted import apply_template, encode_untrusted, require_one_text
+from tokpar.integrations.row_columns import Columns, Frame, frame_of
 from tokpar.process.fork_locks import is_child, own_lock
 from tokpar.results.text_counts import ARGUMENTS, COMPILED, LEFT_OVER, OF_DROP_INS, TextCounts
 

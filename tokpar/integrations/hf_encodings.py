@@ -16,7 +16,7 @@ from tokpar.adapters.hf_copy import private_copy
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.arrays import IdArray, IntArray, SpanArray, offsets_of
 from tokpar.errors import ChangedError, EngineError
-from tokpar.integrations.hf_columns import Columns, Frame
+from tokpar.integrations.row_columns import Columns, Frame
 from tokpar.process.cached_property import cached_property
 from tokpar.types import Rows
 

@@ -15,8 +15,8 @@ from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.adapters.hf_version import numbers, own_methods
 from tokpar.arrays import IdArray, IntArray, SpanArray
 from tokpar.errors import OptionError
-from tokpar.integrations.hf_columns import Columns
 from tokpar.integrations.hf_encodings import OWN_ANSWERS, EncodedCall
+from tokpar.integrations.row_columns import Columns
 from tokpar.process.cached_property import cached_property
 from tokpar.results.encoding import Encoding
 from tokpar.results.text_counts import UNTRUSTED
