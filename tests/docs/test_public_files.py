@@ -44,3 +44,13 @@ def test_the_changelog_says_what_a_release_is_and_not_what_once_was() -> None:
             r"^### (?:Removed|Renamed|Changed|Fixed)|\bno longer\b|\b(?:is|are) gone\b|\bit was\b"
         )
         assert re.findall(once, own, re.MULTILINE | re.IGNORECASE) == []
+
+
+def test_no_page_or_message_says_that_a_part_is_brought_by_another_package() -> None:
+    """A page says "is in the wheel of tokpar", or names the extra to install."""
+    phrase = re.compile(r"\b(?:comes?|came) with\b", re.IGNORECASE)
+    pages = [ROOT / "CITATION.cff", *ROOT.glob("*.md"), *ROOT.glob(".github/**/*.*")]
+    for room in ("docs", "proofs", "plugins", "tokpar"):
+        pages += [path for path in ROOT.joinpath(room).rglob("*") if path.suffix in {".md", ".py"}]
+    assert len(pages) > 400
+    assert [p for p in pages if p.is_file() and phrase.search(p.read_text("utf-8"))] == []

@@ -1,1 +1,1 @@
-"""How files that come with tokpar were made."""
+"""How files in the wheel of tokpar were made."""

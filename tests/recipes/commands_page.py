@@ -35,7 +35,7 @@ The usage of a command says which of these it takes.
 
 """
 OF_PLUGINS = """
-Of plugins that come with tokpar: `tokpar bench` and `tokpar tokentree`
+Of plugins in the wheel of tokpar: `tokpar bench` and `tokpar tokentree`
 ([tokpar-bench](../plugins/tokpar-bench/README.md)), `tokpar conform`
 ([conformance](conformance.md)), `tokpar corpus` ([corpora](corpora.md)), `tokpar diff`
 ([tokpar-diff](../plugins/tokpar-diff/README.md)),

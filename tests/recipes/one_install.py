@@ -1,4 +1,4 @@
-"""Use all that comes with tokpar once, in an environment that holds nothing else.
+"""Use all that the wheel of tokpar has once, in an environment that holds nothing else.
 
     python tests/recipes/one_install.py
 

@@ -18,6 +18,6 @@ DEFAULT = DATA / "default.json"
 
 
 def own_entry_points() -> list[EntryPoint]:
-    """The entry points of the plugins that come with tokpar itself, as they are installed."""
+    """The entry points of the plugins in the wheel of tokpar, as they are installed."""
     points = metadata.entry_points(group="tokpar")
     return [point for point in points if point.dist is not None and point.dist.name == "tokpar"]

@@ -88,14 +88,14 @@ def proved_pattern(
     ground: CheckContext, pattern: ShippedPattern | None, kind: str, value: str
 ) -> ProvedPattern:
     """Returns what is proved of the tokenizer's pattern: by the table of `pattern`, or by the proof
-    of sha256 `value` that came with the seams. Raises RefusedError."""
+    of sha256 `value` that is stored beside the seams. Raises RefusedError."""
     facts = ground.facts
     if pattern is not None:
         found = proved_table(pattern.name, facts.engine, facts.patterns)
     else:
         written = ground.proofs.get(value) if kind == "proof" else None
         if written is None:
-            raise RefusedError("proof", f"no proof of sha256 {value} came with the seam")
+            raise RefusedError("proof", f"no proof of sha256 {value} is stored beside the seam")
         found = _handed_over(value, written, facts.engine, facts.patterns)
     if isinstance(found, str):
         raise RefusedError("proof", f"the proof of the pairs does not hold: {found}")
@@ -106,8 +106,8 @@ def proved_pattern(
 def _handed_over(
     digest: str, proof: str, engine: str, patterns: tuple[str, ...]
 ) -> ProvedPattern | str:
-    """Returns what a proof that came with the seams proves, or why it proves nothing. The engine is
-    asked about every code point."""
+    """Returns what a proof that is stored beside the seams proves, or why it proves nothing.
+    The engine is asked about every code point."""
     if hashlib.sha256(proof.encode("utf-8", "surrogatepass")).hexdigest() != digest:
         return "its sha256 is another"
     try:

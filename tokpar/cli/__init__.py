@@ -2,6 +2,9 @@
 and a function `run`. Plugins add more subcommands.
 
 Exit codes: 0 done, 1 not lossless or a check failed, 2 the arguments or files cannot be used.
+
+Imported by: `__main__`.
+Read first: `encode.py`.
 """
 
 from __future__ import annotations

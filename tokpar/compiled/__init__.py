@@ -1,1 +1,6 @@
-"""The cache of segments between certified cuts, and what encodes new ones without the engine."""
+"""The compiled call, from a str to its ids, with its tables; and the cache of segments, for
+tokenizers without a compiled call.
+
+Imported by: `adapters`, `encoder`, `pipeline`.
+Read first: `compiled_call.py`.
+"""

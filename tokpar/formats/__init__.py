@@ -1,1 +1,5 @@
-"""What tokenizer files say: JSON parts, ranks, character classes."""
+"""What tokenizer files say: vocabularies, ranks, JSON parts, character classes.
+
+Imported by: `adapters`, `compiled`, `decoding`, `facts`, `loading`, `plugin`, `untrusted`.
+Read first: `formats.py`.
+"""

@@ -1,4 +1,8 @@
-"""Objects that other libraries accept as their own tokenizers, with ids from tokpar."""
+"""Objects that other libraries accept as their own tokenizers, with ids from tokpar.
+
+Imported by: `run`, `tokpar`.
+Read first: `hf.py`.
+"""
 
 from __future__ import annotations
 

@@ -4,7 +4,11 @@ A plugin's own module, which each process imports, imports this door only, so th
 until a part of it is used: `ImportedLater` is a function that imports its module when it is called.
 Three doors have what those parts need: ``tokpar.plugin.split`` splitters, ``tokpar.plugin.merge``
 mergers, and ``tokpar.plugin.tokenizer`` tokenizers and executors. Errors, `Rows` and `Seam` are in
-``tokpar``. A plugin needs nothing else of tokpar. No door imports an engine."""
+``tokpar``. A plugin needs nothing else of tokpar. No door imports an engine.
+
+Imported by: no room; plugins import it.
+Read first: `split.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,5 @@
-"""What a process has once: threads, cache on disk, compiled modules, limits, interrupts."""
+"""What a process has once: threads, the cache on disk, compiled modules, limits, interrupts.
+
+Imported by: any room.
+Read first: `disk_cache.py`.
+"""

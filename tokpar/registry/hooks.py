@@ -178,7 +178,7 @@ class Plugin:
 
     @property
     def is_own(self) -> bool:
-        """True for a plugin that came with tokpar itself, and so loads whatever is installed."""
+        """True for a plugin in the wheel of tokpar, and so loads whatever is installed."""
         return self.owner == PROJECT
 
     @property

@@ -1,1 +1,5 @@
-"""What a call returns: encodings, seams, spans, and how the ids of a text add up."""
+"""What a call returns: encodings, seams, spans, and how the ids of a text add up.
+
+Imported by: any room.
+Read first: `encoding.py`.
+"""

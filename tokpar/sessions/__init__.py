@@ -1,1 +1,5 @@
-"""Sessions: a text that is edited, with its ids. An edit encodes only the text near the change."""
+"""Sessions: a text that is edited, with its ids. An edit encodes only the text near the change.
+
+Imported by: `cli`, `encoder`, `integrations`, `tokpar`, `untrusted`.
+Read first: `session.py`.
+"""

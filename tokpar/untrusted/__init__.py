@@ -1,1 +1,5 @@
-"""Texts with parts that nobody trusts: such a part cannot spell a control token."""
+"""Texts with parts that nobody trusts: such a part cannot spell a control token.
+
+Imported by: `calls`, `encoder`, `integrations`, `tokpar`.
+Read first: `trusted_encoder.py`.
+"""
