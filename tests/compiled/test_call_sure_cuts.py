@@ -51,7 +51,7 @@ def tokenizer_of(
     return tokenizer
 
 
-def call_for(tokenizer: Tokenizer, added: dict[str, tuple[int, int, bool]] | None = None) -> Any:
+def call_for(tokenizer: Tokenizer, added: dict[str, tuple[int, int, int]] | None = None) -> Any:
     facts = tokpar.load(tokenizer).facts
     size = tokenizer.get_vocab_size(with_added_tokens=False)
     arrays = byte_arrays(facts, merges_of(tokenizer.model.__getstate__(), size))

@@ -16,7 +16,7 @@ from tests.support.kernel_twins import TWINS, twin_kernel
 from tests.support.merges_drawn import LETTERS, DrawnBPE, letters_of, plain_bpe
 from tests.support.plain_bpe import merge_by_scanning
 from tests.support.shared_ids import LONG, sharing, tokenizer_of
-from tokpar.compiled.merges import GateError, merges_of
+from tokpar.compiled.merges import NO_BYTE, GateError, merges_of, ranks_of
 from tokpar.process import kernel_modules
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
@@ -42,9 +42,9 @@ SHARED = DrawnBPE(
     {**BYTES.vocab, "ca": 300, "cacca": 301, "cca": 302, "cc": 303, "ccac": 303},
     [("c", "a"), ("c", "ca"), ("c", "c"), ("cca", "c"), ("cc", "a"), ("ca", "cca")],
 )
+MISSING = plain_bpe(AB, without="x")
 REFUSED: dict[str, tuple[DrawnBPE, str, bytes]] = {
     "two tokens of one id": (SHARED, "two of its tokens have one id", b"ccacc"),
-    "a byte that is no token": (plain_bpe(AB, without="x"), "no token for the byte 120", b"axb"),
     "dropout": (plain_bpe(AB, dropout=1.0), "its BPE has dropout 1.0", b"ab"),
     "a prefix": (
         plain_bpe([("a", "##b")], {"##b": 400, "ab": 401}, continuing_subword_prefix="##"),
@@ -81,7 +81,6 @@ def test_what_lies_outside_the_gate_is_refused_with_its_reason(name: str, case: 
     "case",
     [
         "two tokens of one id",
-        "a byte that is no token",
         "dropout",
         "a prefix",
         "a long prefix",
@@ -93,6 +92,28 @@ def test_theorem_52_needs_each_condition(case: str) -> None:
     assert drawn.tokenize(piece).tolist() != greedy(drawn, piece)
     plain = plain_bpe(AB)
     assert plain.tokenize(b"xaab").tolist() == greedy(plain, b"xaab") == [120, 97, 256]
+
+
+def test_theorem_52_needs_each_byte_of_the_piece() -> None:
+    """The engine leaves a byte out that is no token, and merges over the place."""
+    assert MISSING.tokenize(b"axb").tolist() == [MISSING.vocab["ab"]] != greedy(MISSING, b"axb")
+    assert MISSING.tokenize(b"cab").tolist() == greedy(MISSING, b"cab")
+
+
+@TWINS
+def test_a_byte_that_is_no_token_has_no_id(name: str) -> None:
+    byte_ids = MISSING.by_kernel(name).byte_ids
+    assert [byte for byte in range(256) if byte_ids[byte] == NO_BYTE] == [ord("x")]
+
+
+def test_ranks_without_a_byte_of_utf8_are_refused() -> None:
+    """There is nothing that encodes such a byte. The 13 other bytes are in no text."""
+    in_utf8 = [byte for byte in range(0xF5) if byte not in (0xC0, 0xC1)]
+    ranks = {bytes([byte]): rank for rank, byte in enumerate(in_utf8)}
+    assert (ranks_of(ranks).byte_ids == NO_BYTE).sum() == 13
+    del ranks[b"x"]
+    with pytest.raises(GateError, match="no token for the byte 120"):
+        ranks_of(ranks)
 
 
 def test_theorem_52_needs_the_engine_s_own_reading_of_merges() -> None:
@@ -217,7 +238,7 @@ def test_a_refused_tokenizer_is_encoded_by_its_engine() -> None:
     text = " ".join("".join(draw.choices("abx", k=5)) for _ in range(2000))
     for drawn, inside in (
         (plain_bpe(AB), True),
-        (plain_bpe(AB, without="z"), False),
+        (plain_bpe(AB, without="z"), True),
         (DrawnBPE({**BYTES.vocab, "ab": 300, "ba": 300}, [("a", "b"), ("b", "a")]), False),
     ):
         tokenizer = tokenizer_of({**sharing(), "model": drawn.config})

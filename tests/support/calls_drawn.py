@@ -47,6 +47,40 @@ def draw_bytes(draw: random.Random) -> Tokenizer:
     return tokenizer
 
 
+def draw_missing_bytes(draw: random.Random) -> Tokenizer:
+    """A byte-level BPE in whose vocabulary some bytes are missing, perhaps with tokens for runs of
+    white space that are searched behind the normalizer, as GPT-NeoX has them."""
+    missing = [
+        *b"\xc0\xc1",
+        *range(0xF5, 256),
+        *draw.sample(range(256), draw.choice([0, 1, 9, 60])),
+    ]
+    missing += [byte for byte in "é中x\u0301".encode() if draw.random() < 0.3]
+    have = [byte for byte in range(256) if byte not in missing]
+    vocab = {letters_of(bytes([byte])): number for number, byte in enumerate(have)}
+    spelled = (letters_of(bytes([byte])) for atom in ATOMS for byte in atom.encode())
+    merges = _draw_merges(draw, vocab, [letter for letter in spelled if letter in vocab], 24)
+    for atom in draw.sample(["é", "abé", " 中", "x"], 2):  # a token all the same
+        vocab.setdefault(letters_of(atom.encode()), len(vocab))
+    unknown = draw.choice([None, "<unk>"])
+    vocab |= {} if unknown is None else {unknown: len(vocab)}
+    names = [f"<0x{byte:02X}>" for byte in range(256) if draw.random() < 0.99]
+    falls_back = draw.random() < 0.3
+    vocab |= {name: len(vocab) + k for k, name in enumerate(names if falls_back else [])}
+    settings = {name: draw.random() < 0.4 for name in ("fuse_unk", "ignore_merges")}
+    tokenizer = Tokenizer(
+        models.BPE(vocab, merges, unk_token=unknown, byte_fallback=falls_back, **settings)
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    normalizer = draw.choice([None, normalizers.NFC, normalizers.NFD, normalizers.NFKC, _accents])
+    if normalizer is not None:
+        tokenizer.normalizer = normalizer()
+    for run in draw.sample([" " * 2, " " * 3, "\n\n", "\t", " \n"], draw.randrange(5)):
+        flags = {"rstrip": draw.random() < 0.1, "lstrip": draw.random() < 0.1}
+        tokenizer.add_tokens([AddedToken(run, normalized=True, **flags)])
+    return tokenizer
+
+
 def draw_characters(draw: random.Random) -> Tokenizer:
     """A BPE over characters, with marks of spaces from a normalizer or from Metaspace."""
     alphabet = [*"abcABC12.,'é中😀"]
@@ -113,12 +147,13 @@ def draw_added(draw: random.Random, tokenizer: Tokenizer) -> list[str]:
 
 
 def draw_text(draw: random.Random, contents: list[str]) -> str:
-    atoms = [*ATOMS, *contents, "ab", "bc", " a", "  ", MARK]
+    atoms = [*ATOMS, *contents, "ab", "bc", " a", "  ", "     ", MARK]
     return "".join(draw.choices(atoms, k=draw.choice([1, 3, 8, 20, 60])))
 
 
 DRAWN: dict[str, Callable[[random.Random], Tokenizer]] = {
     "bytes": draw_bytes,
+    "missing bytes": draw_missing_bytes,
     "characters": draw_characters,
     "words": draw_words,
 }

@@ -12,7 +12,7 @@ from tokpar.formats.vocabulary import byte_alphabet
 
 ALPHABET = byte_alphabet()
 POWERS = (16, 20, 21, 22, 24, 26, 27, 28, 30)
-MOST = {"bytes": 1 << 31, "characters": (1 << 32) - 1, "words": 1 << 32}
+MOST = {"bytes": 1 << 31, "missing bytes": 1 << 31, "characters": (1 << 32) - 1, "words": 1 << 32}
 """The ids of each kind that its tables may have are below this one."""
 
 
@@ -71,6 +71,7 @@ def text_of_bytes(token: str) -> str:
 
 TEXT_OF: dict[str, Callable[[str], str]] = {
     "bytes": text_of_bytes,
+    "missing bytes": text_of_bytes,
     "characters": lambda token: token.replace(MARK, " "),
     "words": lambda token: token,
 }

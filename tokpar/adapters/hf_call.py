@@ -16,8 +16,17 @@ from tokpar.adapters.hf_look import ReadModel, is_dense, written_model
 from tokpar.adapters.hf_postprocess import parse_component
 from tokpar.adapters.hf_version import installed_release
 from tokpar.arrays import IdArray
-from tokpar.compiled.compiled_build import LEAST_KEPT, CallParts, added_flags, find_cut
+from tokpar.compiled.compiled_build import (
+    LEAST_KEPT,
+    NORMALIZED,
+    RAW,
+    UNMOVED,
+    CallParts,
+    added_flags,
+    find_cut,
+)
 from tokpar.compiled.merges import GateError, Parts, Source, merges_of, model_parts, parts_of
+from tokpar.compiled.quick_check import leaves_alone
 from tokpar.errors import ChangedError
 from tokpar.facts.hf_vocabulary import bytes_of_token
 from tokpar.facts.space_stages import MARK
@@ -55,7 +64,7 @@ def call_parts_of(
     stages = [parse_component(copy.normalizer), parse_component(copy.pre_tokenizer)]
     is_words = facts.model == "WordPiece"
     replaces = not facts.byte_level and not is_words
-    added_tokens = _contents_of(facts.added_tokens, copy.normalizer, replaces)
+    added_tokens = _contents_of(facts, copy.normalizer, replaces)
     if isinstance(added_tokens, str):
         return added_tokens
     if is_words and stages[0] and any(each[2] for each in added_tokens.values()):
@@ -151,16 +160,16 @@ def _wordpiece_model(model: Any, size: int, written: bytes) -> dict[str, Any]:
 
 
 def _contents_of(
-    tokens: Sequence[AddedToken], normalizer: Any, replaces: bool
-) -> dict[str, tuple[int, int, bool]] | str:
+    facts: Facts, normalizer: Any, replaces: bool
+) -> dict[str, tuple[int, int, int]] | str:
     """Returns added tokens as `call_of` takes them, in the form in which they are searched.
 
     Facts leave out the special tokens that the engine skips (`encode_special_tokens`): the facts of
     a tokenizer where one of them hides another token are `unprovable`. A sentence if the
     normalizer makes two tokens alike, or leaves nothing of one: the engine then finds it
     everywhere."""
-    found: dict[str, tuple[int, int, bool]] = {}
-    for each in tokens:
+    found: dict[str, tuple[int, int, int]] = {}
+    for each in facts.added_tokens:
         content = each.content
         if each.normalized and normalizer is not None:
             content = normalizer.normalize_str(content)
@@ -169,8 +178,20 @@ def _contents_of(
             return f"its normalizer leaves nothing of the added token {each.content[:100]!r}"
         if content in found:
             return f"two of its added tokens are searched as {content[:100]!r}"
-        found[content] = each.id, added_flags(each), each.normalized
+        found[content] = each.id, added_flags(each), _place_of_search(each, normalizer, facts)
     return found
+
+
+def _place_of_search(token: AddedToken, normalizer: Any, facts: Facts) -> int:
+    """Returns `RAW`, `NORMALIZED` or `UNMOVED`."""
+    if not token.normalized:
+        return RAW
+    if normalizer is None:
+        return UNMOVED
+    kinds = tuple(stage.kind for stage in facts.normalizers)
+    # what a flag looks at, beside the token, the normalizer may change
+    is_unmoved = leaves_alone(kinds, token.content) and not added_flags(token)
+    return UNMOVED if is_unmoved else NORMALIZED
 
 
 def _some_tokens(copy: Any, byte_level: bool) -> list[str]:

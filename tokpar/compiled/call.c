@@ -451,6 +451,8 @@ static int take_machine(Call *self, PyObject *arrays, const i64 *settings, Sizes
     m->symbols = (u32)settings[1];
     t->of_all = *m;
     t->of_all.symbol_of = take_array(self, arrays, "symbol_of_all", 1, 0x110000, NULL);
+    for (int k = 0; k < 256; k++)
+        t->misses_bytes |= t->byte_ids[k] == NO_BYTE;
     return t->of_all.symbol_of && take_longest(self, arrays, size);
 }
 
@@ -528,6 +530,8 @@ static int derive_tables(Tables *t, const Added *added, const Sizes *size, int u
 {
     if (!plant_added(&t->raw, &t->normalized, added))
         return 0;
+    for (i64 k = 0; k < added->count; k++)
+        t->may_move |= added->is_normalized[k] == MAY_MOVE;
     if (t->is_characters || t->is_wordpiece)
         return 1;
     if (!(t->of_bytes = malloc(4 << 16)))
@@ -620,7 +624,7 @@ static int seed_word(Tables *t, Scratch *s, const u8 *p, i64 n, u32 id, int is_w
     int is_alone = t->is_characters || t->is_wordpiece;
     s->steps = 1 << 20;
     if (count <= 0)
-        return count == NO_MEMORY ? NO_MEMORY : count == 0;
+        return count == NO_MEMORY ? NO_MEMORY : count == 0 || count == MISSES_BYTE;
     if (!is_alone)
         is_alone = pretoken_ends(&t->machine, 0, p, 0, n, s->ends, 0, &s->steps) == 1;
     return find_word(&t->words, key, p, n) || put_word(&t->words, key, p, n, s->out, count, is_alone);

@@ -7,7 +7,9 @@
 typedef struct { i64 pairs, made, moves, begins, edges, tokens, form_bytes; } Sizes;
 
 /* The added tokens: their bytes side by side (and 8 more), where each ends, and whether it is searched in the normalized
-   text. */
+   text: 0: it is not; MAY_MOVE: it is; 2: it is, and the normalizer neither makes nor changes what it is made of. */
+enum { MAY_MOVE = 1 };
+
 typedef struct {
     const u8 *data, *is_normalized;
     const i64 *ends;
@@ -108,8 +110,8 @@ static inline int check_token(const u8 *sizes, i64 count, const Token *t)
            sizes[t->left] + (u32)sizes[t->right] == t->size;
 }
 
-/* Each node has a token, and each byte a node; `edge_slot_of` ends at a free slot. */
-static int check_tree(const Longest *l, const Merges *m, const Sizes *size, const u8 *sizes)
+/* Each node has a token, and each byte that is a token has a node; `edge_slot_of` ends at a free slot. */
+static int check_tree(const Longest *l, const Merges *m, const u32 *byte_ids, const Sizes *size, const u8 *sizes)
 {
     i64 free_edges = 0, wrong = !is_power(size->edges), count = size->tokens;
     for (i64 k = 0; k < size->made; k++)
@@ -117,7 +119,7 @@ static int check_tree(const Longest *l, const Merges *m, const Sizes *size, cons
     for (i64 k = 0; k < count; k++)
         wrong |= !check_token(sizes, count, l->tokens + k);
     for (i64 k = 0; k < SYMBOLS; k++)
-        wrong |= l->root[k] ? !is_node(sizes, count, l->root[k]) : k < 256;
+        wrong |= l->root[k] ? !is_node(sizes, count, l->root[k]) : k < 256 && byte_ids[k] != NO_BYTE;
     for (i64 k = 0; k < size->edges; k++) {
         free_edges += !l->edges[2 * k];
         wrong |= l->edges[2 * k + 1] && !is_node(sizes, count, l->edges[2 * k + 1]);
@@ -125,10 +127,10 @@ static int check_tree(const Longest *l, const Merges *m, const Sizes *size, cons
     return !wrong && free_edges;
 }
 
-static int check_longest(const Longest *l, const Merges *m, const Sizes *size)
+static int check_longest(const Longest *l, const Merges *m, const u32 *byte_ids, const Sizes *size)
 {
     u8 *sizes = sizes_of_tokens(l, size->tokens);
-    int fits = sizes ? check_tree(l, m, size, sizes) : NO_MEMORY;
+    int fits = sizes ? check_tree(l, m, byte_ids, size, sizes) : NO_MEMORY;
     free(sizes);
     return fits;
 }
@@ -187,7 +189,7 @@ static int check_tables(const Tables *t, const Sizes *size)
         return 0;
     if (t->is_characters || !check_machine(&t->machine, &t->of_all, size))
         return t->is_characters;
-    return t->has_longest ? check_longest(&t->longest, &t->merges, size) : 1;
+    return t->has_longest ? check_longest(&t->longest, &t->merges, t->byte_ids, size) : 1;
 }
 
 /* Makes the trees of the added tokens. Returns 0 without memory. */

@@ -4,10 +4,12 @@
    may_be   2^22 bits: a bit for the hash of each pair, so most pairs that do not merge cost one look
    made     the merged id of each rank
    An id of more bits, such as that of a byte that no merge has, is in no pair: its key would be that of another pair.
-   So is the id whose 21 bits are all set: the key of two of them would be that of a free slot.
+   So is the id whose 21 bits are all set: the key of two of them would be that of a free slot. NO_BYTE stands for the
+   id of a byte that is no token.
    Equal ranks are merged from left to right, the least rank first (theorem 52, lemma 56). */
 
 enum { SHORT = 48, PAIR_ID_BITS = 21 };
+static const u32 NO_BYTE = 0xFFFFFFFE;
 
 typedef struct {
     const u64 *pairs, *may_be;

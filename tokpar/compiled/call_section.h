@@ -4,6 +4,7 @@
 enum {
     OUTSIDE = -1,   /* only the engine knows the ids */
     NO_MEMORY = -2,
+    MISSES_BYTE = -3, /* a word has a byte that is no token: the engine encodes its segment */
     GROUP = 64,     /* words that are fetched, then looked up */
     MOST_SAMPLES = 64,
     SAMPLED_BYTES = 1 << 14,
@@ -16,6 +17,7 @@ enum {
 
 typedef struct {
     int is_characters, is_wordpiece, has_longest;
+    int misses_bytes; /* some byte is no token of a BPE over bytes: its id is NO_BYTE */
     WordPiece wordpiece;
     Merges merges;
     Longest longest;
@@ -27,6 +29,7 @@ typedef struct {
     const u8 *quick_of;
     Characters characters;
     Tree raw, normalized; /* added tokens that are searched before and after the normalizer */
+    int may_move; /* the normalizer may make or change what `normalized` has */
     const u8 *flags;
     const u32 *added_ids;
     const u16 *lengths; /* bytes of each token, 0: unknown: by id, or side by side with `length_ids` */
@@ -116,10 +119,21 @@ static i64 longest_word(const Tables *t, Scratch *s, const u8 *p, i64 n, u32 *ou
     return longest_ids(&t->longest, &t->merges, s->neighbours, p, n, out, dead);
 }
 
+/* True if each byte of p[0 : n] is a token. */
+static int has_all_bytes(const u32 *byte_ids, const u8 *p, i64 n)
+{
+    u32 is_missing = 0;
+    for (i64 i = 0; i < n; i++)
+        is_missing |= byte_ids[p[i]] == NO_BYTE;
+    return !is_missing;
+}
+
 /* Encodes one new word by its longest tokens, or by the merges. */
 static i64 merge_word(const Tables *t, Scratch *s, const u8 *p, i64 n, u32 *out)
 {
     i64 count = n;
+    if (t->misses_bytes && !has_all_bytes(t->byte_ids, p, n))
+        return MISSES_BYTE;
     if (t->is_wordpiece) {
         if (!has_room((void **)&s->copy, &s->copy_room, GROWTH * n + MARGIN + TEXT_PADDING, 1))
             return NO_MEMORY;
@@ -239,6 +253,14 @@ static i64 add_hole(Scratch *s, const u8 *p, i64 start, i64 stop, i64 count)
     return count;
 }
 
+/* Leaves a segment to the engine whose ids were written from `count` on up to a word that misses a byte. */
+static i64 add_hole_at(Scratch *s, const u8 *p, i64 start, i64 stop, i64 count)
+{
+    while (s->sample_count && s->samples[s->sample_count - 1].first >= count)
+        s->sample_count--; /* what follows is written over its ids */
+    return add_hole(s, p, start, stop, count);
+}
+
 enum { LONGEST_SEGMENT = 24 }; /* bytes of segments that are looked up and learned */
 
 /* Encodes a segment by its pre-tokens. Returns the new count. */
@@ -260,7 +282,7 @@ static i64 encode_segment(const Tables *t, Scratch *s, const u8 *p, i64 start, i
         add_to_group(t, s, &g, at, s->ends[k]);
         if (g.count == GROUP || k + 1 == ends)
             if ((count = encode_group(t, s, &g, ends == 1, count)) < 0)
-                return count;
+                return count == MISSES_BYTE ? add_hole_at(s, p, start, stop, first) : count;
     }
     if (ends > 1 && stop - start <= LONGEST_SEGMENT && !s->is_placing)
         learn(t, s, key_of(p + start, stop - start), p + start, stop - start, s->out + first, count - first, SEVERAL);
@@ -645,7 +667,7 @@ static i64 encode_section(const Tables *t, Scratch *s, u8 *p, i64 lo, i64 hi, i6
 {
     if (t->is_wordpiece)
         return encode_sentence(t, s, &t->normalized, runs_of_words, p, lo, hi, count);
-    if (!t->is_characters && t->normalized.count && !is_normal(t->quick_of, p, lo, hi))
+    if (!t->is_characters && t->may_move && !is_normal(t->quick_of, p, lo, hi))
         return OUTSIDE; /* the second search for added tokens is in the normalized section */
     if (!t->is_characters)
         return encode_sentence(t, s, &t->normalized, runs_of_bytes, p, lo, hi, count);
@@ -664,7 +686,7 @@ static i64 encode_text(const Tables *t, Scratch *s, i64 n, i64 count)
     if (count < 0 || !s->hole_count)
         return count;
     /* the engine gets a hole alone: what is found there must not hang on what stands beside it */
-    return s->was_rejected || t->normalized.count ? OUTSIDE : count;
+    return s->was_rejected || t->may_move ? OUTSIDE : count;
 }
 
 /* Makes room for the ids of n more bytes behind the first `count`, which stay: each byte, and each

@@ -155,14 +155,15 @@ def lengths_by_id(ids: NDArray[np.uint32], lengths: IntArray) -> Arrays:
 
 def call_of(
     arrays: Arrays,
-    added_tokens: Mapping[str, tuple[int, int, bool]],
+    added_tokens: Mapping[str, tuple[int, int, int]],
     special: tuple[Sequence[int], Sequence[int]],
     learns: bool = True,
     longest_word: int = 1 << 40,
 ) -> Any:
     """Returns the `Call` of a tokenizer.
 
-    `added_tokens`: (id, flags, is_normalized) of each token, by its content; see `added_flags`.
+    `added_tokens`: (id, flags, where it is searched) of each token, by its content; see
+    `added_flags` and `RAW`.
     `special`: the ids before and after a text. `longest_word`: a text with a pre-token of more
     bytes has no answer."""
     assert kernel_modules.CALL is not None
@@ -227,7 +228,7 @@ def _merges_arrays(merges: Merges) -> Arrays:
     return pairs | {"byte_ids": merges.byte_ids}
 
 
-def _added_arrays(tokens: Mapping[str, tuple[int, int, bool]]) -> Arrays:
+def _added_arrays(tokens: Mapping[str, tuple[int, int, int]]) -> Arrays:
     """Returns the added tokens as call.c reads them.
 
     Raises GateError for more bytes than their tree may have nodes."""

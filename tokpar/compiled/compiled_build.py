@@ -58,7 +58,7 @@ class CallParts:
 
     identity: Sequence[bytes | str] | None
     make_arrays: Callable[[], Arrays]
-    added_tokens: Mapping[str, tuple[int, int, bool]]
+    added_tokens: Mapping[str, tuple[int, int, int]]
     special: tuple[Sequence[int], Sequence[int]] | None
     tokens: Callable[[], Sequence[str]]
     encode_many: EncodeMany
@@ -179,6 +179,11 @@ def find_cut(facts: Facts, text: str, start: int) -> Seam | None:
 def error_text(error: BaseException) -> str:
     """Returns an error in one line of at most 200 characters."""
     return f"{type(error).__name__}: {error}"[:200]
+
+
+RAW, NORMALIZED, UNMOVED = 0, 1, 2
+"""Where an added token is searched: in the text; behind the normalizer; behind it, but the
+normalizer neither makes nor changes what it is made of."""
 
 
 def added_flags(token: AddedToken, is_forbidden: bool = False) -> int:

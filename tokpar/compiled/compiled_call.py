@@ -182,7 +182,13 @@ class CompiledCall:
         if 2 * sum(len(part) for _, part in holes) > len(text.encode()):
             return None
         known = np.split(found, [place for place, _ in holes])
-        rows = self._rows_of_holes([part for _, part in holes])
+        try:
+            rows = self._rows_of_holes([part for _, part in holes])
+        except MemoryError:
+            raise
+        except BaseException as error:  # the engine fails on the whole text, too, and says how
+            raise_foreign(error)
+            return None
         whole: IdArray = np.concatenate(
             [known[0], *(x for k in range(len(rows)) for x in (rows[k], known[k + 1]))]
         )

@@ -23,6 +23,10 @@ LONGEST_HALVED = 128
 """Bytes of a rank up to which each of its places is looked up, in quadratic time."""
 _DENSE = 8
 """Ids below this multiple of their count are counted in a table."""
+NO_BYTE = (1 << 32) - 2
+"""Stands for the id of a byte that is no token: the engine encodes each word with such a byte."""
+_IN_UTF8 = np.array([byte not in (0xC0, 0xC1) and byte < 0xF5 for byte in range(256)])
+"""The 243 bytes that occur in UTF-8."""
 _SEEDS = np.array([1, 2, 2**64 - 1], dtype=np.uint64)
 
 
@@ -42,8 +46,9 @@ class Tokens:
 class Merges:
     """The merges of a model as tables, see `_merges`.
 
-    `table`: the pairs. `byte_ids`: uint32, (256,). `tokens`: all tokens. `stay_whole`: a pre-token
-    that is a token has one id, whatever the merges make of it (`ignore_merges`)."""
+    `table`: the pairs. `byte_ids`: uint32, (256,); `NO_BYTE` for a byte that is no token. `tokens`:
+    all tokens. `stay_whole`: a pre-token that is a token has one id, whatever the merges make of it
+    (`ignore_merges`)."""
 
     table: NDArray[np.uint64]
     byte_ids: IdArray
@@ -112,6 +117,10 @@ def ranks_of(ranks: Mapping[bytes, int], functions: Any = kernel_modules) -> Mer
     _require_ids(ids, lengths)
     data = np.frombuffer(b"".join(ranks) + bytes(16), dtype=np.uint8)
     tokens = Tokens(data, lengths, ids.astype(np.uint32))
+    byte_ids = _byte_ids(tokens)
+    missing = np.flatnonzero((byte_ids == NO_BYTE) & _IN_UTF8)
+    if len(missing):  # the engine panics, and there is nothing that would encode the word
+        raise GateError(f"it has no token for the byte {int(missing[0])}")
     slots, keys = token_table(tokens, _SEEDS, functions.MERGES)
     columns = data, lengths, tokens.ids, slots, keys, _SEEDS
     pairs = halves_of_long_ranks(ranks, LONGEST_HALVED)
@@ -121,7 +130,7 @@ def ranks_of(ranks: Mapping[bytes, int], functions: Any = kernel_modules) -> Mer
     while count < 0 or functions.MERGES.put_pairs(*pairs, table, count) < 0:
         table = np.zeros(2 * len(table), dtype=np.uint64)
         count = functions.MERGES.put_ranks(*columns, table, LONGEST_HALVED)
-    return Merges(table, _byte_ids(tokens), tokens, stay_whole=True)
+    return Merges(table, byte_ids, tokens, stay_whole=True)
 
 
 def token_table(
@@ -278,14 +287,12 @@ def are_distinct(ids: NDArray[Any]) -> bool:
 
 
 def _byte_ids(tokens: Tokens) -> IdArray:
-    """Returns the id of each byte. GateError if a byte has no id."""
+    """Returns the id of each byte, `NO_BYTE` for a byte that is no token."""
     single = np.flatnonzero(tokens.lengths == 1)
     places = offsets_of(tokens.lengths)[single]
-    found = np.full(256, -1, dtype=np.int64)
+    found = np.full(256, NO_BYTE, dtype=np.uint32)
     found[tokens.data[places]] = tokens.ids[single]
-    if found.min() < 0:
-        raise GateError(f"it has no token for the byte {int(np.argmin(found))}")
-    return found.astype(np.uint32)
+    return found
 
 
 def byte_of() -> NDArray[np.int32]:

@@ -24,6 +24,12 @@ FORMS: tuple[Form, ...] = ("NFC", "NFD", "NFKC", "NFKD")
 _OF_ONE_CHARACTER = "Lowercase", "StripAccents"
 NORMALIZERS = f"{', '.join((*FORMS, _OF_ONE_CHARACTER[0]))} and {_OF_ONE_CHARACTER[1]}"
 """The normalizers that `quick_check` knows, in words."""
+UNMOVED = frozenset(" \t\n\r")
+"""White space that `_KEEPS` neither make nor change: it has no decomposition, is in none, and
+composes with nothing."""
+_KEEPS = frozenset({"NFC", "NFD", "Lowercase"})
+"""Normalizers that leave something of each character, and make no ASCII white space. StripAccents
+takes a mark between two spaces away; NFKC makes spaces."""
 
 
 @lru_cache(maxsize=8)
@@ -48,6 +54,12 @@ def quick_check(kinds: tuple[str, ...]) -> NDArray[np.uint8] | None:
     if not {"NFC", "NFKC"}.isdisjoint(kinds):
         found[_composing(chars)] = CHANGES
     return found
+
+
+def leaves_alone(kinds: tuple[str, ...], content: str) -> bool:
+    """True if a text has `content` where its form behind a row of normalizers of these `kinds` has
+    it, and the form is that of the left side, `content`, that of the right side."""
+    return bool(kinds) and _KEEPS.issuperset(kinds) and UNMOVED.issuperset(content)
 
 
 def _check_block(
