@@ -144,7 +144,9 @@ class Join:
 
 
 Chunks = Sequence[Chunk]
+"""The chunks of a text, in order."""
 Pieces = Sequence[Piece]
+"""The ids of each chunk, in the order of the chunks."""
 Joins = list[Join | None]
 """One join for each pair of neighbours; None where no rule licenses a seam between them."""
 

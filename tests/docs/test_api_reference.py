@@ -25,7 +25,7 @@ from tests.support.pages import blocks
 from tests.support.paths import ROOT
 from tokpar import errors, plugin, types
 from tokpar.contract import interfaces
-from tokpar.plugin import merge, split, tokenizer
+from tokpar.plugin import merge, overlap, split, tokenizer
 from tokpar.registry import hooks
 
 API = ROOT / "docs" / "api"
@@ -38,6 +38,10 @@ ALIASES = {
     "tokpar.arrays.IdArray",
     "tokpar.arrays.IntArray",
     "tokpar.arrays.SpanArray",
+    "tokpar.methods.acceptance.Accept",
+    "tokpar.types.Chunks",
+    "tokpar.types.Joins",
+    "tokpar.types.Pieces",
     "tokpar.types.Scheme",
     "tokpar.types.Witness",
 }
@@ -139,7 +143,7 @@ def defined_in(module: ModuleType) -> set[str]:
 
 def public() -> Iterator[str]:
     """Every name that must be on the pages, as its users would write it."""
-    for package in (tokpar, plugin, split, merge, tokenizer, api):
+    for package in (tokpar, plugin, split, merge, overlap, tokenizer, api):
         yield from (f"{package.__name__}.{name}" for name in package.__all__)
     for module in (interfaces, errors, types):
         yield from defined_in(module)

@@ -87,7 +87,7 @@ def test_a_plugin_is_one_package(plugin: Path) -> None:
 def test_the_page_for_authors_imports_from_doors() -> None:
     doors = {
         "tokpar.plugin",
-        *(f"tokpar.plugin.{name}" for name in ("merge", "split", "tokenizer")),
+        *(f"tokpar.plugin.{name}" for name in ("merge", "overlap", "split", "tokenizer")),
     }
     assert set(imports_of_tokpar(fenced(TUTORIAL))) <= {"tokpar"} | doors
 

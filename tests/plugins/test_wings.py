@@ -20,8 +20,10 @@ PLUGINS = {path.name: path for path in sorted((ROOT / "plugins").glob("tokpar-*"
 RULES: dict[str, Any] = tomllib.loads((ROOT / "plugins" / "wings.toml").read_text("utf-8"))
 EVERY_WING: list[str] = RULES.pop("every_wing")
 DOORS = {"tokpar", "tokpar.plugin"} | {
-    f"tokpar.plugin.{door}" for door in ("split", "merge", "tokenizer")
+    f"tokpar.plugin.{door}" for door in ("split", "merge", "overlap", "tokenizer")
 }
+OWN_MODULES = {"tokpar-strategies"} | RULES.keys() - {"tokpar-model", "tokpar-vllm"}
+"""The plugins in the wheel that have hooks."""
 KIT = {"tokpar_conformance"}
 """The conformance kit, which is for authors, too."""
 
@@ -71,7 +73,24 @@ def test_the_plugin_of_an_author_imports_doors_only(plugin: str) -> None:
     assert imports_of(plugin) - DOORS - KIT <= {"tokpar_engines"}
 
 
-@pytest.mark.parametrize("wing", sorted(RULES.keys() - {"tokpar-model", "tokpar-vllm"}))
+STRATEGIES = PLUGINS["tokpar-strategies"] / "src" / "tokpar_strategies"
+
+
+def test_a_strategy_of_the_literature_is_one_file_that_an_author_may_copy() -> None:
+    """`recursive` gives long texts to `blocks`, as published; no other file imports another."""
+    own = {
+        path.stem: set(imported_modules(path.read_text("utf-8")))
+        for path in STRATEGIES.iterdir()
+        if path.suffix == ".py"
+    }
+    assert own.keys() == {"__init__", "blocks", "delimiter", "overlap", "recursive"}
+    between = {name: {m for m in found if m.startswith("tokpar_")} for name, found in own.items()}
+    assert {name: found for name, found in between.items() if found} == {
+        "recursive": {"tokpar_strategies.blocks"}
+    }
+
+
+@pytest.mark.parametrize("wing", sorted(OWN_MODULES))
 def test_what_each_process_imports_of_a_plugin_is_one_light_door(wing: str) -> None:
     """The modules of its parts are imported when the parts are used."""
     module = PLUGINS[wing] / "src" / wing.replace("-", "_") / "__init__.py"

@@ -1,5 +1,5 @@
 """The strategies of the core (cut, lopt, serial), and how overlapping chunks are joined.
 
-Imported by: `registry`.
+Imported by: `plugin`, `registry`.
 Read first: `cut.py`.
 """

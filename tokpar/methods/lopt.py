@@ -13,7 +13,7 @@ from tokpar.contract.interfaces import TokenizerAdapter, facts_of
 from tokpar.cuts.finder import finder_for
 from tokpar.methods.acceptance import by_cut, by_match
 from tokpar.methods.mergers import OverlapMerger
-from tokpar.pipeline.chunks_at_cuts import FAR, SOON, without_overlaps
+from tokpar.pipeline.chunks_at_cuts import FAR, SOON, split_without_overlaps
 from tokpar.pipeline.sizes import chunk_chars_for
 from tokpar.process.limits import (
     ACCEPTANCES,
@@ -42,7 +42,7 @@ class LoptSplitter:
 
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
         size = (self.chunk_chars or 4 * chunk_chars_for(tokenizer, len(text))) << attempt
-        found = without_overlaps(text, tokenizer, size, self.plan_cuts)
+        found = split_without_overlaps(text, tokenizer, size, self.plan_cuts)
         if found is not None:
             return found
         chunks = self._chunks(text, tokenizer, size)

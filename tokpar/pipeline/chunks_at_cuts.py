@@ -35,7 +35,7 @@ def chunks_between(text: str, seams: Sequence[Seam]) -> list[Chunk]:
     return [*chunks, Chunk(start, len(text), core_start, len(text), left_out, cut=cut)]
 
 
-def without_overlaps(
+def split_without_overlaps(
     text: str, tokenizer: TokenizerAdapter, size: int, plan_cuts: bool
 ) -> Split | None:
     """Returns a split without overlaps, or None if overlaps are needed.

@@ -2,9 +2,10 @@
 
 A plugin's own module, which each process imports, imports this door only, so that it costs nothing
 until a part of it is used: `ImportedLater` is a function that imports its module when it is called.
-Three doors have what those parts need: ``tokpar.plugin.split`` splitters, ``tokpar.plugin.merge``
-mergers, and ``tokpar.plugin.tokenizer`` tokenizers and executors. Errors, `Rows` and `Seam` are in
-``tokpar``. A plugin needs nothing else of tokpar. No door imports an engine.
+Four doors have what those parts need: ``tokpar.plugin.split`` splitters, ``tokpar.plugin.merge``
+mergers, ``tokpar.plugin.overlap`` strategies whose chunks overlap, and ``tokpar.plugin.tokenizer``
+tokenizers and executors. Errors, `Rows` and `Seam` are in ``tokpar``. A plugin needs nothing else
+of tokpar. No door imports an engine.
 
 Imported by: no room; plugins import it.
 Read first: `split.py`.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from tokpar.contract.interfaces import Splitter, TokenizerAdapter, facts_of
 from tokpar.cuts.finder import CutFinder, finder_for
-from tokpar.pipeline.chunks_at_cuts import chunks_between, licensed
-from tokpar.process.limits import require_count
+from tokpar.pipeline.chunks_at_cuts import chunks_between, licensed, split_without_overlaps
+from tokpar.pipeline.sizes import chunk_chars_for
+from tokpar.process.limits import require_choice, require_count, require_sizes
 from tokpar.registry.hooks import SplitterKind, hookimpl
 from tokpar.types import Chunk, Split
 
@@ -16,10 +17,14 @@ __all__ = [
     "Splitter",
     "SplitterKind",
     "TokenizerAdapter",
+    "chunk_chars_for",
     "chunks_between",
     "facts_of",
     "finder_for",
     "hookimpl",
     "licensed",
+    "require_choice",
     "require_count",
+    "require_sizes",
+    "split_without_overlaps",
 ]

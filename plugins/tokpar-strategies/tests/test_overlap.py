@@ -11,8 +11,7 @@ import pytest
 from honest_encodings import assert_honest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tokpar_strategies.common_runs import RunMerger, longest_common_run
-from tokpar_strategies.overlap import build
+from tokpar_strategies.overlap import RunMerger, build, longest_common_run
 
 import tokpar
 from tests.support.delimiter_sizes import plain, sizes

@@ -63,6 +63,6 @@ def tokpar_mergers() -> list[MergerKind]:
     """The published ways to join chunks."""
     return [
         MergerKind("concatenate", _later("delimiter", "ConcatenatingMerger")),
-        MergerKind("midpoint", _later("midpoint")),
-        MergerKind("runs", _later("common_runs", "RunMerger")),
+        MergerKind("midpoint", _later("blocks", "build_midpoint")),
+        MergerKind("runs", _later("overlap", "RunMerger")),
     ]

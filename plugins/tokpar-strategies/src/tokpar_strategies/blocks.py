@@ -5,19 +5,34 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tokpar.contract.interfaces import TokenizerAdapter, facts_of
-from tokpar.cuts.finder import finder_for
-from tokpar.methods.acceptance import by_cut
-from tokpar.methods.mergers import OverlapMerger
-from tokpar.pipeline.chunks_at_cuts import without_overlaps
-from tokpar.process.limits import ACCEPTANCES, require_choice, require_count, require_sizes
-from tokpar.types import Split
-from tokpar_strategies.edges import Edge, at_cut, chunks_over
-from tokpar_strategies.midpoint import by_midpoint
+import numpy as np
+
+from tokpar.plugin.merge import Join
+from tokpar.plugin.overlap import (
+    ChunkEdge,
+    Licences,
+    Overlap,
+    OverlapMerger,
+    as_published,
+    by_cut,
+    move_to_cut,
+    overlapping_chunks,
+)
+from tokpar.plugin.split import (
+    Split,
+    TokenizerAdapter,
+    facts_of,
+    finder_for,
+    require_choice,
+    require_count,
+    require_sizes,
+    split_without_overlaps,
+)
 
 BLOCK_CHARS = 8192
 CERTIFIED_REACH = 64
 MARGIN = 64
+ACCEPTANCES = ("certified", "paper")
 
 
 @dataclass(frozen=True)
@@ -33,23 +48,23 @@ class BlocksSplitter:
 
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
         size = self.chunk_chars << attempt
-        found = without_overlaps(text, tokenizer, size, self.plan_cuts)
+        found = split_without_overlaps(text, tokenizer, size, self.plan_cuts)
         if found is not None:
             return found
-        chunks = chunks_over(len(text), self._edges(text, tokenizer, size))
+        chunks = overlapping_chunks(len(text), self._edges(text, tokenizer, size))
         why = "edges moved to certified cuts" if self.plan_cuts else "as published"
         return Split(chunks, f"{len(chunks):,} blocks of {self.chunk_chars:,} code points", why)
 
-    def _edges(self, text: str, tokenizer: TokenizerAdapter, size: int) -> list[Edge]:
+    def _edges(self, text: str, tokenizer: TokenizerAdapter, size: int) -> list[ChunkEdge]:
         facts = facts_of(tokenizer)
         finder = finder_for(facts) if self.plan_cuts else None
         reach = self.overlap_chars
         if reach is None:
             reach = CERTIFIED_REACH if finder else reach_without_boundary(facts.longest_token)
-        edges: list[Edge] = []
+        edges: list[ChunkEdge] = []
         place = size
         while place < len(text):
-            edges.append(at_cut(finder, text, Edge(place, reach), len(text)))
+            edges.append(move_to_cut(finder, text, ChunkEdge(place, reach), len(text)))
             place = edges[-1].position + size
         return edges
 
@@ -57,6 +72,18 @@ class BlocksSplitter:
 def reach_without_boundary(longest_token: int) -> int:
     """Returns how far chunks reach over an edge that is no boundary of the text, code points."""
     return 3 * longest_token + MARGIN
+
+
+def by_midpoint(overlap: Overlap, licences: Licences, last: int = 0) -> Join:
+    """Returns the join of the midpoint filter as published.
+
+    The left side keeps the tokens that start before the right chunk's core. The right side keeps
+    the other tokens. This is no proof (proofs/midpoint-filter.md)."""
+    position = overlap.right.core_start
+    offset = overlap.edges[position - overlap.start]
+    left = int(np.count_nonzero(overlap.left_spans[:, 0] < offset))
+    right = int(np.count_nonzero(overlap.right_spans[:, 0] < offset))
+    return as_published(overlap, licences, position, left, right)
 
 
 def build(
@@ -81,3 +108,8 @@ def build_splitter(
 ) -> BlocksSplitter:
     """The splitter of `build`, to be combined with another merger."""
     return build(chunk_chars=chunk_chars, overlap_chars=overlap_chars)[0]
+
+
+def build_midpoint() -> OverlapMerger:
+    """Joins in the middle of each overlap."""
+    return OverlapMerger(by_midpoint)

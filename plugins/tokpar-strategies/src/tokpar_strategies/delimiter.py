@@ -9,14 +9,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from tokpar.arrays import has_surrogate
-from tokpar.contract.interfaces import TokenizerAdapter, facts_of
-from tokpar.cuts.finder import finder_for
-from tokpar.errors import OptionError
-from tokpar.pipeline.chunks_at_cuts import SURROGATE, chunks_between, joins_at_cuts
-from tokpar.pipeline.sizes import chunk_chars_for
-from tokpar.process.limits import require_choice, require_sizes
-from tokpar.types import Chunks, Join, Joins, Pieces, Seam, Split
+from tokpar import OptionError, Seam
+from tokpar.plugin.merge import Chunks, Join, Joins, Pieces, TokenizerAdapter, joins_at_cuts
+from tokpar.plugin.split import (
+    Split,
+    chunk_chars_for,
+    chunks_between,
+    facts_of,
+    finder_for,
+    require_choice,
+    require_sizes,
+    split_without_overlaps,
+)
 
 
 @dataclass(frozen=True)
@@ -40,10 +44,10 @@ class DelimiterSplitter:
 
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
         size = self.chunk_chars or chunk_chars_for(tokenizer, len(text))
-        if attempt > 0 or len(text) <= size:
-            return Split.whole(text, f"{len(text):,} code points fit one chunk")
-        if has_surrogate(text):
-            return Split.whole(text, SURROGATE)
+        size = len(text) if attempt > 0 else size
+        whole = split_without_overlaps(text, tokenizer, size, plan_cuts=False)
+        if whole is not None:
+            return whole
         finder, seams = finder_for(facts_of(tokenizer)), []
         refused = finder.refusal_for(text) is not None
         for p in nearest_cuts(text, self.delimiter, size, self.side):

@@ -7,16 +7,30 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from tokpar.contract.interfaces import TokenizerAdapter, facts_of
-from tokpar.cuts.finder import CutFinder, finder_for
-from tokpar.methods.acceptance import by_cut
-from tokpar.methods.mergers import OverlapMerger
-from tokpar.pipeline.chunks_at_cuts import without_overlaps
-from tokpar.process.limits import ACCEPTANCES, require_choice, require_count
-from tokpar.types import Split
-from tokpar_strategies.blocks import BLOCK_CHARS, BlocksSplitter, reach_without_boundary
-from tokpar_strategies.edges import Edge, at_cut, chunks_over
-from tokpar_strategies.midpoint import by_midpoint
+from tokpar.plugin.overlap import (
+    ChunkEdge,
+    OverlapMerger,
+    by_cut,
+    move_to_cut,
+    overlapping_chunks,
+)
+from tokpar.plugin.split import (
+    CutFinder,
+    Split,
+    TokenizerAdapter,
+    facts_of,
+    finder_for,
+    require_choice,
+    require_count,
+    split_without_overlaps,
+)
+from tokpar_strategies.blocks import (
+    ACCEPTANCES,
+    BLOCK_CHARS,
+    BlocksSplitter,
+    by_midpoint,
+    reach_without_boundary,
+)
 
 DEPTHS = ((1_000_000, 4), (500_000, 3), (100_000, 2), (20_000, 1))
 """(least length of a text in code points, depth)."""
@@ -43,7 +57,7 @@ class RecursiveSplitter:
         if self.depth is None and len(text) >= STREAM_FROM:
             return BlocksSplitter(BLOCK_CHARS, None, self.plan_cuts).split(text, tokenizer, attempt)
         depth = max(0, (depth_for(len(text)) if self.depth is None else self.depth) - attempt)
-        found = without_overlaps(text, tokenizer, max(1, len(text) >> depth), self.plan_cuts)
+        found = split_without_overlaps(text, tokenizer, max(1, len(text) >> depth), self.plan_cuts)
         if found is not None:
             return found
         facts = facts_of(tokenizer)
@@ -51,7 +65,9 @@ class RecursiveSplitter:
         longest = max(1, facts.longest_token)
         edges = list(_halve(text, 0, len(text), depth, longest, finder))
         why = "edges moved to certified cuts" if self.plan_cuts else "as published"
-        return Split(chunks_over(len(text), edges), f"{len(edges) + 1:,} chunks by halving", why)
+        return Split(
+            overlapping_chunks(len(text), edges), f"{len(edges) + 1:,} chunks by halving", why
+        )
 
 
 def depth_for(length: int) -> int:
@@ -61,16 +77,16 @@ def depth_for(length: int) -> int:
 
 def _halve(
     text: str, start: int, stop: int, depth: int, longest: int, finder: CutFinder | None
-) -> Iterator[Edge]:
+) -> Iterator[ChunkEdge]:
     if depth == 0 or stop - start < 2:
         return
-    edge = at_cut(finder, text, _boundary(text, start, stop, longest), stop)
+    edge = move_to_cut(finder, text, _boundary(text, start, stop, longest), stop)
     yield from _halve(text, start, edge.position, depth - 1, longest, finder)
     yield edge
     yield from _halve(text, edge.position, stop, depth - 1, longest, finder)
 
 
-def _boundary(text: str, start: int, stop: int, longest: int) -> Edge:
+def _boundary(text: str, start: int, stop: int, longest: int) -> ChunkEdge:
     """Returns the nearest boundary of the best kind near the middle of [start, stop)."""
     middle = (start + stop) // 2
     around = min(SEARCHED, (stop - start) // 4)
@@ -79,8 +95,8 @@ def _boundary(text: str, start: int, stop: int, longest: int) -> Edge:
         places = [match.end() for match in found if start < match.end() < stop]
         if places:
             best = min(places, key=lambda place: abs(place - middle))
-            return Edge(best, max(1, int(tokens * longest)))
-    return Edge(middle, reach_without_boundary(longest))
+            return ChunkEdge(best, max(1, int(tokens * longest)))
+    return ChunkEdge(middle, reach_without_boundary(longest))
 
 
 def build(

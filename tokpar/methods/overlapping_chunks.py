@@ -1,4 +1,4 @@
-"""Makes chunks that overlap at edges."""
+"""Makes chunks that overlap at their edges, and moves an edge to a certified cut."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from tokpar.types import Chunk, Rule, Seam
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class ChunkEdge:
     """Where the core of one chunk ends and the core of the next chunk begins.
 
     `reach`: how far both chunks reach over the edge, code points. `cut`: the certified cut at the
@@ -20,8 +20,8 @@ class Edge:
     cut: Seam | None = None
 
 
-def chunks_over(length: int, edges: Sequence[Edge]) -> list[Chunk]:
-    """Returns the chunks between ascending edges.
+def overlapping_chunks(length: int, edges: Sequence[ChunkEdge]) -> list[Chunk]:
+    """Returns the chunks of a text of `length` code points between ascending edges.
 
     An overlap reaches at most half of the way to the next edge."""
     ends = [0, *(edge.position for edge in edges), length]
@@ -34,12 +34,12 @@ def chunks_over(length: int, edges: Sequence[Edge]) -> list[Chunk]:
     return _chunks_at(length, seams)
 
 
-def at_cut(finder: CutFinder | None, text: str, edge: Edge, stop: int) -> Edge:
+def move_to_cut(finder: CutFinder | None, text: str, edge: ChunkEdge, stop: int) -> ChunkEdge:
     """Returns the edge, moved to the next near certified cut before `stop` if there is one."""
     if finder is None:
         return edge
     cut = finder.find(text, edge.position, min(stop, edge.position + FAR), SOON)
-    return edge if cut is None else Edge(cut.position, edge.reach, cut)
+    return edge if cut is None else ChunkEdge(cut.position, edge.reach, cut)
 
 
 def _chunks_at(length: int, seams: Sequence[tuple[Seam, int]]) -> list[Chunk]:
