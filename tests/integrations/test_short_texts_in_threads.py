@@ -97,6 +97,90 @@ def test_a_call_of_another_thread_between_settings_and_ids_changes_nothing(
         assert found == expected
 
 
+@pytest.fixture
+def copies_made(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The copies of engines that own calls have made."""
+    from tokpar.integrations import hf_own_calls
+
+    made: list[Any] = []
+    copied = hf_own_calls.private_copy
+
+    def count_copies(engine: Any) -> Any:
+        found = copied(engine)
+        made.append(found[0])
+        return found
+
+    monkeypatch.setattr(hf_own_calls, "private_copy", count_copies)
+    return made
+
+
+@pytest.mark.parametrize(("lengths", "expected"), [(2, 2), (8, 8), (9, 2 * 9)])
+def test_calls_with_one_setting_share_one_copy_of_the_engine(
+    copies_made: list[Any], lengths: int, expected: int
+) -> None:
+    """Each call meets a call with other settings. In turn, more settings than are kept find none
+    of their copies."""
+    from tokpar.integrations import hf_running_calls
+
+    mine, own = tokpar.as_hf(fresh("left")), fresh("left")
+    with_pairs = [
+        ((TEXT, TEXT[::-1]), {"truncation": True, "max_length": k + 9}) for k in range(lengths)
+    ]
+    answers = [call(own, each) for each in with_pairs]
+    hf_running_calls.begin_call(mine.backend_tokenizer, "other settings")
+    try:
+        for _ in range(2):
+            assert [call(mine, each) for each in with_pairs] == answers
+    finally:
+        hf_running_calls.end_call(mine.backend_tokenizer)
+    assert len(copies_made) == expected
+    assert len(mine._tokpar_state().own_calls._copies[1]) == min(lengths, 8)
+
+
+def test_a_copy_of_the_engine_is_not_used_after_the_tokenizer_was_changed(
+    copies_made: list[Any],
+) -> None:
+    from tokpar.integrations import hf_running_calls
+
+    mine, own = tokpar.as_hf(fresh("left")), fresh("left")
+    hf_running_calls.begin_call(mine.backend_tokenizer, "other settings")
+    for tokens in (["quick brown"], ["fox, 1"], []):
+        mine.add_tokens(tokens)
+        own.add_tokens(tokens)
+        assert call(mine, ((TEXT, TEXT), {})) == call(own, ((TEXT, TEXT), {}))
+    hf_running_calls.end_call(mine.backend_tokenizer)
+    assert len(copies_made) == 2
+
+
+@at_most(10)
+@given(data=st.data())
+def test_what_is_set_on_the_tokenizer_holds_on_a_copy_of_its_engine(data: st.DataObject) -> None:
+    from tokpar.integrations import hf_running_calls
+
+    mine, own = tokpar.as_hf(fresh("left")), fresh("left")
+    sides = st.sampled_from(["left", "right"])
+    drawn = {
+        "truncation_side": sides,
+        "padding_side": sides,
+        "pad_token": st.sampled_from(["a", "b"]),
+        "_pad_token_type_id": st.integers(0, 2),
+        "split_special_tokens": st.booleans(),
+        "model_input_names": st.sampled_from([["input_ids"], ["input_ids", "token_type_ids"]]),
+    }
+    hf_running_calls.begin_call(mine.backend_tokenizer, "other settings")
+    try:
+        for _ in range(4):
+            name = data.draw(st.sampled_from(sorted(drawn)))
+            value = data.draw(drawn[name])
+            setattr(mine, name, value)
+            setattr(own, name, value)
+            options = data.draw(CALLS)
+            pair = ((TEXT[: data.draw(st.integers(1, 30))], TEXT), options)
+            assert call(mine, pair) == call(own, pair)
+    finally:
+        hf_running_calls.end_call(mine.backend_tokenizer)
+
+
 def uncopied() -> Any:
     """A tokenizer that no copy reproduces."""
     from tokenizers import AddedToken
@@ -118,7 +202,7 @@ def test_calls_on_an_engine_that_no_copy_reproduces_wait_for_each_other(
 ) -> None:
     """The other thread has 20 ms for its call, after this one has set up the engine."""
     mine = tokpar.as_hf(uncopied())
-    assert mine._tokpar_state().with_private_engine() is None
+    assert mine._tokpar_state().own_calls._begin_on_copy(()) is None
     expected = [call(uncopied(), one), call(uncopied(), other)]
     base = type(mine._tokpar_original())
     set_up, found = base.set_truncation_and_padding, list[object]()

@@ -13,19 +13,18 @@ from functools import cache, wraps
 from itertools import pairwise
 from typing import Any
 
-import tokenizers
 from transformers import BatchEncoding, PreTrainedTokenizerFast
 from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy
 
-from tokpar.adapters.hf_copy import private_copy, private_wrapper
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.adapters.hf_version import own_methods
 from tokpar.arrays import IdArray, has_surrogate, plain_text
 from tokpar.contract.adapter import later_call_of
 from tokpar.encoder import LONGEST_ALONE, Encoder
 from tokpar.errors import OptionError
-from tokpar.integrations.hf_columns import columns_of, plain_columns_of
+from tokpar.integrations.hf_columns import columns_of, is_handed_over, plain_columns_of
 from tokpar.integrations.hf_encodings import OWN_ANSWERS, EncodedCall
+from tokpar.integrations.hf_own_calls import OwnCalls, has_own_engine
 from tokpar.integrations.hf_release import (
     FOLLOWED_METHODS,
     HAS_BATCH_CALL,
@@ -33,7 +32,6 @@ from tokpar.integrations.hf_release import (
     copied_settings,
     pad_token_of,
 )
-from tokpar.integrations.hf_running_calls import begin_call, begin_call_alone, end_call
 from tokpar.integrations.hf_untrusted import apply_template, encode_untrusted, require_one_text
 from tokpar.integrations.row_columns import Columns, Frame, frame_of
 from tokpar.process.fork_locks import is_child, own_lock
@@ -95,11 +93,6 @@ def require_followed(tokenizer: Any) -> None:
         raise OptionError(f"as_hf cannot follow {kind}: {next(iter(own.values()))}")
 
 
-def has_own_engine(tokenizer: Any) -> bool:
-    """False where another library put an object of its own in the place of the engine."""
-    return isinstance(tokenizer.__dict__.get("_tokenizer"), tokenizers.Tokenizer)
-
-
 def _rebuild_view(
     tokenizer: Any, encoder_of: Callable[[Any], Encoder], smallest_text: int | None
 ) -> Any:
@@ -138,6 +131,7 @@ class Acceleration:
         self.counts = TextCounts(OF_DROP_INS)
         self._encoder: Encoder | None = None
         self._lock = own_lock(self)
+        self.own_calls = OwnCalls(original, lambda: self.encoder().tokenizer)
         self._frames: tuple[object, dict[bool, Frame]] = (None, {})
 
     def encoder(self) -> Encoder:
@@ -169,9 +163,13 @@ class Acceleration:
         later = None if self._encoder is None else later_call_of(self._encoder.tokenizer)
         return later is not None and later.call is not None and not later.why_none
 
-    def count_own(self, text: Any) -> None:
-        """Count a text, or a batch of texts, that the engine encodes by its own call."""
+    def count_own(self, text: Any, is_handed_over: bool) -> None:
+        """Count a text, or a batch of texts, that the engine encodes by its own call.
+        `is_handed_over`: because of the arguments."""
         is_one = not isinstance(text, (list, tuple))
+        if is_one and is_handed_over:
+            self.counts.one_handed_over()
+            return
         made = self._encoder
         reason = ARGUMENTS if made is None else made.fallback_reason
         if reason == LEFT_OVER and not (isinstance(text, str) and has_surrogate(text)):
@@ -289,31 +287,6 @@ class Acceleration:
         edges = pairwise(rows.offsets.tolist())
         return [rows.ids[start:stop] for start, stop in edges], ways
 
-    def with_private_engine(self) -> Any:
-        """The original tokenizer with a copy of its engine, whose settings no other thread changes;
-        None where no copy has the same ids."""
-        adapter = self.encoder().tokenizer
-        if not isinstance(adapter, HuggingFaceTokenizer) or adapter.why_live is not None:
-            return None
-        return private_wrapper(self.original, private_copy(adapter.engine)[0])
-
-    def own_call(self, call: Callable[[Any], Any], settings: object) -> Any:
-        """`call` of the original tokenizer. While other calls run with other settings on its
-        engine, `call` gets an engine of its own, or waits where no other engine has the same
-        ids."""
-        engine = self.original._tokenizer
-        if not has_own_engine(self.original):
-            return call(self.original)
-        if not begin_call(engine, settings):
-            private = self.with_private_engine()
-            if private is not None:
-                return call(private)
-            begin_call_alone(engine)
-        try:
-            return call(self.original)
-        finally:
-            end_call(engine)
-
     def adapter_and_frame(
         self, encoder: Encoder, add_special_tokens: bool
     ) -> tuple[HuggingFaceTokenizer, Frame | None]:
@@ -378,10 +351,9 @@ def _plain(text: Any) -> Any:
 
 def _settings(tokenizer: Any, how: object, args: object, kwargs: dict[str, Any]) -> object:
     """What a call of `_encode_plus` sets on the engine."""
-    arguments = tuple(kwargs.get(name) for name in _ENGINE_SETTINGS)
+    arguments = [*map(kwargs.get, _ENGINE_SETTINGS)]
     sides = tokenizer.truncation_side, tokenizer.padding_side, tokenizer.split_special_tokens
-    pad = pad_token_of(tokenizer), tokenizer.pad_token_type_id
-    return how, args, arguments, sides, pad
+    return how, args, *arguments, *sides, pad_token_of(tokenizer), tokenizer.pad_token_type_id
 
 
 @cache
@@ -433,18 +405,18 @@ def accelerate_class(base: Any) -> type:
             *args: Any,
             **kwargs: Any,
         ) -> Any:
-            text, how = _plain(text), (padding_strategy, truncation_strategy)
-            state = self._tokpar_state()
-            is_plain = text_pair is None and not args
-            if HAS_BATCH_CALL:
-                is_plain = is_plain and isinstance(text, str)
-            found = state.answer(self, text, is_plain, add_special_tokens, how, kwargs)
-            if found is not None:
-                return found
-            state.count_own(text)
-            given = text, text_pair, add_special_tokens, *how, *args
+            state, how = self._tokpar_state(), (padding_strategy, truncation_strategy)
+            is_plain = text_pair is None and not args and not is_handed_over(kwargs)
+            if is_plain or "untrusted" in kwargs:
+                text = _plain(text)
+                is_plain = is_plain and not (HAS_BATCH_CALL and not isinstance(text, str))
+                found = state.answer(self, text, is_plain, add_special_tokens, how, kwargs)
+                if found is not None:
+                    return found
+            state.count_own(text, not is_plain)
             settings = _settings(self, how, args, kwargs)
-            return state.own_call(lambda own: base._encode_plus(own, *given, **kwargs), settings)
+            given = text, text_pair, add_special_tokens, *how, *args
+            return state.own_calls.run(base._encode_plus, settings, *given, **kwargs)
 
         if HAS_BATCH_CALL:
 
@@ -457,20 +429,19 @@ def accelerate_class(base: Any) -> type:
                 *args: Any,
                 **kwargs: Any,
             ) -> Any:
-                texts, how = (
-                    _plain(batch_text_or_text_pairs),
-                    (padding_strategy, truncation_strategy),
-                )
-                state = self._tokpar_state()
+                state, how = self._tokpar_state(), (padding_strategy, truncation_strategy)
+                texts = batch_text_or_text_pairs
                 is_plain = isinstance(texts, (list, tuple)) and not args
-                found = state.answer(self, texts, is_plain, add_special_tokens, how, kwargs)
-                if found is not None:
-                    return found
-                state.count_own(texts)
-                given = texts, add_special_tokens, *how, *args
+                is_plain = is_plain and not is_handed_over(kwargs)
+                if is_plain or "untrusted" in kwargs:
+                    texts = _plain(texts)
+                    found = state.answer(self, texts, is_plain, add_special_tokens, how, kwargs)
+                    if found is not None:
+                        return found
+                state.count_own(texts, not is_plain)
                 settings = _settings(self, how, args, kwargs)
-                call = base._batch_encode_plus
-                return state.own_call(lambda own: call(own, *given, **kwargs), settings)
+                given = texts, add_special_tokens, *how, *args
+                return state.own_calls.run(base._batch_encode_plus, settings, *given, **kwargs)
 
         if hasattr(base, "convert_to_native_format"):  # from 5.0 on
 

@@ -20,8 +20,8 @@ from tokpar.integrations.hf_release import (
 from tokpar.integrations.row_columns import Columns
 
 _INHERITED_ARGUMENTS = (
-    "return_overflowing_tokens",
     "is_split_into_words",
+    "return_overflowing_tokens",
     "sanitize_control_tokens",
 )
 """Arguments that only the tokenizer's own call answers."""
@@ -66,6 +66,13 @@ def plain_columns_of(
     return _plain_columns(has, max_length, most, side)
 
 
+def is_handed_over(arguments: Mapping[str, Any]) -> bool:
+    """True if only the tokenizer's own call answers these arguments of `_encode_plus`."""
+    get = arguments.get
+    words, overflow, marked = _INHERITED_ARGUMENTS
+    return bool(get(words) or get(overflow) or get(marked))
+
+
 def columns_of(
     tokenizer: Any, padding: Any, truncation: Any, arguments: Mapping[str, Any]
 ) -> Columns | None:
@@ -73,7 +80,7 @@ def columns_of(
     the tokenizer's own call answers them, or refuses them."""
     usual = tokenizer.split_special_tokens
     splits = arguments.get("split_special_tokens", SPLITS_BY_DEFAULT)
-    if any(arguments.get(name) for name in _INHERITED_ARGUMENTS):
+    if is_handed_over(arguments):
         return None
     if KNOWN_ARGUMENTS is not None and not arguments.keys() <= KNOWN_ARGUMENTS:
         return None

@@ -31,10 +31,15 @@ def begin_call(engine: object, settings: object) -> bool:
     Keep `engine` alive until `end_call`."""
     key = id(engine)
     with _lock:
-        current, threads = _running.get(key, (settings, ()))
-        if (threads and current != settings) or key in _waiting or key in _lost:
+        if key in _waiting or key in _lost:
             return False
-        _running[key] = settings, (*threads, get_ident())
+        running = _running.get(key)
+        if running is None:
+            _running[key] = settings, (get_ident(),)
+            return True
+        if running[0] != settings:
+            return False
+        _running[key] = settings, (*running[1], get_ident())
         return True
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -22,20 +23,20 @@ LEFT_OVER, ARGUMENTS, STRATEGY = "left_to_engine", "arguments", "strategy"
 class TextCounts:
     """How many texts were encoded in each way. Thread-safe; survives a fork.
 
-    `total`: counts the same texts again. `one_compiled()` counts a text by the compiled call."""
+    `total`: counts the same texts again. `one_compiled()` counts a text by the compiled call,
+    `one_handed_over()` a text that a drop-in left to its library because of the arguments."""
 
     def __init__(self, total: TextCounts | None = None) -> None:
-        self._compiled = count()
-        self.one_compiled = self._compiled.__next__
+        self._compiled, self._handed_over = count(), count()
+        self.one_compiled, self.one_handed_over = (
+            self._compiled.__next__,
+            self._handed_over.__next__,
+        )
         self._of_threads: dict[int, Counter[tuple[str, str]]] = {}
         self._total = total
         if total is not None:
-            self.one_compiled = self._one_compiled_in_total
-
-    def _one_compiled_in_total(self) -> int:
-        assert self._total is not None
-        self._total.one_compiled()
-        return next(self._compiled)
+            self.one_compiled = partial(_both, self.one_compiled, total.one_compiled)
+            self.one_handed_over = partial(_both, self.one_handed_over, total.one_handed_over)
 
     def add(self, ways: Mapping[str, int], reason: str) -> None:
         """Count texts by their way; `reason`: why the engine encoded those of the way ENGINE."""
@@ -54,8 +55,9 @@ class TextCounts:
             self._total._count(way, reason, texts)
 
     def _all(self) -> Counter[tuple[str, str]]:
-        compiled = int(repr(self._compiled)[6:-1])  # "count(5)", which nothing else tells
-        found = Counter({(COMPILED, ""): compiled})
+        counted = {(COMPILED, ""): self._compiled, (_OWN, ARGUMENTS): self._handed_over}
+        # "count(5)": nothing else tells the number
+        found = +Counter({key: int(repr(each)[6:-1]) for key, each in counted.items()})
         for own in [*self._of_threads.values()]:
             found.update(dict([*own.items()]))
         return found
@@ -83,6 +85,11 @@ class TextCounts:
         because of a MismatchError."""
         texts = self._all().items()
         return sum(n for (way, reason), n in texts if way != _OWN and reason != MISMATCH)
+
+
+def _both(one: Callable[[], int], other: Callable[[], int]) -> int:
+    one()
+    return other()
 
 
 OF_DROP_INS = TextCounts()
