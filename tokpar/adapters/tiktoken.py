@@ -368,6 +368,14 @@ class TiktokenTokenizer(EncodingAdapter, CachedAdapter):
         twin.facts, twin._segment_cache = self.facts, self._segment_cache
         return twin
 
+    def refusing_all(self) -> TiktokenTokenizer:
+        """Returns the adapter, if it refuses all special tokens; else one that does."""
+        everything = frozenset(self.encoding.special_tokens_set)
+        if not self._allowed_specials and self._disallowed_specials == everything:
+            return self
+        own = self.encoding, frozenset[str](), everything, self.cache_bytes, self.engine_check
+        return TiktokenTokenizer(*own)
+
     def trust_parts(self) -> TrustParts:
         """See `TrustParts`. Raises OptionError if it is chance which special token is matched."""
         from tokpar.adapters.tiktoken_trust import trust_parts_of  # other texts do without it

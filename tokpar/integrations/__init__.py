@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokpar.encoder import Encoder
 from tokpar.errors import OptionError
-from tokpar.process.limits import require_count
+from tokpar.process.limits import require_count, worker_count
 from tokpar.registry.tables import registry, require_options
 
 if TYPE_CHECKING:
@@ -99,7 +99,8 @@ def as_tiktoken(
     smallest = encoder.smallest_split if smallest_text is None else smallest_text
     rebuild = partial(_rebuild_tiktoken, smallest_text, options)
     columns = encoder.tokenizer, encoder.unprocessed_batch, smallest, rebuild
-    return make_faster(*columns, takes_all=smallest_text is None and encoder.takes_compiled_call)
+    takes_all = smallest_text is None and encoder.takes_compiled_call
+    return make_faster(*columns, takes_all, worker_count(options.get("workers")))
 
 
 def _rebuild_tiktoken(

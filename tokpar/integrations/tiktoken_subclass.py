@@ -3,52 +3,29 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
-from functools import lru_cache, partial
-from itertools import pairwise
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
-import numpy as np
 import tiktoken
 import tiktoken.registry
-from numpy.typing import NDArray
-from tiktoken.core import _special_token_regex
 
 from tokpar.adapters.tiktoken import TiktokenTokenizer
 from tokpar.adapters.tiktoken_encodings import OwnEncoding
-from tokpar.arrays import IdArray, frozen_ids, has_surrogate, plain_text
+from tokpar.arrays import IdArray, concatenate_ids, frozen_ids, plain_text
 from tokpar.contract.interfaces import TokenizerAdapter
-from tokpar.encoder import Encoder, Spans
-from tokpar.errors import EngineError, OptionError
-from tokpar.loading import load
-from tokpar.process.interrupts import raise_foreign
-from tokpar.results.encoding import Batch
-from tokpar.results.text_counts import (
-    ARGUMENTS,
-    LEFT_OVER,
-    OF_DROP_INS,
-    STRATEGY,
-    UNTRUSTED,
-    TextCounts,
-    fallback_reason,
+from tokpar.encoder import Spans
+from tokpar.errors import OptionError
+from tokpar.integrations.tiktoken_arguments import (
+    ALL,
+    NOTHING,
+    AllowedSpecial,
+    DisallowedSpecial,
+    is_all,
+    reusable,
 )
-from tokpar.types import Rows
-
-AllowedSpecial = Literal["all"] | AbstractSet[str]
-DisallowedSpecial = Literal["all"] | Collection[str]
-
-BATCH_SHARE = 16
-"""A batch goes through tokpar from `smallest_text` / 16 code points on, all its texts together:
-tiktoken starts a thread pool for each batch (2 cores, cl100k: tokpar is faster from 800 on)."""
-_NOTHING: frozenset[str] = frozenset()
-MOST_ADAPTERS = 8
-"""Sets of allowed special tokens for which an adapter, which has a cache of its own, is kept."""
-LARGEST_TABLE = 1 << 20
-"""Vocabulary up to which large results share one `int` object for each id."""
-MANY_IDS = 1 << 16
-"""Ids from which on shared objects are faster than new ones, which are near in memory."""
+from tokpar.integrations.tiktoken_path import MANY_IDS, FastPath
+from tokpar.results.encoding import Batch
+from tokpar.results.text_counts import UNTRUSTED
 
 
 class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may be missing
@@ -79,47 +56,52 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
         self,
         text: str,
         *,
-        allowed_special: AllowedSpecial = _NOTHING,
-        disallowed_special: DisallowedSpecial = "all",
+        allowed_special: AllowedSpecial = NOTHING,
+        disallowed_special: DisallowedSpecial = ALL,
         untrusted: Spans | None = None,
     ) -> list[int]:
         """Ids of `text`. ValueError for a disallowed special token, as tiktoken words it.
 
         `untrusted`: [start, stop) of parts of the text in which no special token counts, and none
         is an error; code points (docs/untrusted.md)."""
-        path, text = self._tokpar, plain_text(text)
+        path = self._tokpar
+        if type(text) is str and untrusted is None:  # microseconds count here
+            is_plain = allowed_special is NOTHING and disallowed_special is ALL
+            if is_plain or path.are_neutral(allowed_special, disallowed_special):
+                known = path.ask(text)
+                if known is not None:
+                    path.count_one()
+                    return known.tolist() if len(known) < MANY_IDS else path.int_list([known])
         if untrusted is not None:
             encoder = path.trusted_encoder(allowed_special, disallowed_special)
-            trusted: list[int] = encoder.encode(text, untrusted=untrusted).ids.tolist()
+            trusted: list[int] = encoder.encode(plain_text(text), untrusted=untrusted).ids.tolist()
             path.counts.add({UNTRUSTED: 1}, "")
             return trusted
-        is_plain = allowed_special is _NOTHING and disallowed_special == "all"
-        if is_plain:
-            found = path.compiled_ids(text, path.tokenizer)
-            if found is not None:
-                return found
         own = path.original.encode  # super() costs a short text 0.4 microseconds more
-        if isinstance(text, str) and len(text) >= path.smallest_text:
-            disallowed_special = _reusable(disallowed_special)
-            rows = path.encode([text], allowed_special, disallowed_special, own)
-            if rows is not None:
-                return path.lists(rows)[0]
+        if isinstance(text, str):
+            text, disallowed_special = plain_text(text), reusable(disallowed_special)
+            found = path.other_rows(text, allowed_special, disallowed_special, own)
+            if found is not None:
+                return path.int_list(found)
         ids: list[int] = own(
             text, allowed_special=allowed_special, disallowed_special=disallowed_special
         )
-        path.count_own(1, is_plain)
+        path.count_own(1, path.specials.are_neutral(allowed_special, disallowed_special))
         return ids
 
     def encode_ordinary(self, text: str) -> list[int]:
         """Ids of `text`; special tokens are encoded as ordinary text."""
-        path, text = self._tokpar, plain_text(text)
-        found = path.compiled_ids(text, path.ordinary) if path.takes_all else None
-        if found is not None:
-            return found
-        if isinstance(text, str) and len(text) >= path.smallest_text:
-            rows = path.encode([text])
-            if rows is not None:
-                return path.lists(rows)[0]
+        path = self._tokpar
+        if type(text) is str:
+            known = path.ask(text)
+            if known is not None:
+                path.count_one()
+                return known.tolist() if len(known) < MANY_IDS else path.int_list([known])
+        if isinstance(text, str):
+            text = plain_text(text)
+            found = path.other_rows(text, NOTHING, NOTHING)
+            if found is not None:
+                return path.int_list(found)
         ids: list[int] = path.original.encode_ordinary(text)
         path.count_own(1, True)
         return ids
@@ -128,22 +110,27 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
         self,
         text: str,
         *,
-        allowed_special: AllowedSpecial = frozenset(),
-        disallowed_special: DisallowedSpecial = "all",
+        allowed_special: AllowedSpecial = NOTHING,
+        disallowed_special: DisallowedSpecial = ALL,
     ) -> IdArray:
         """Ids of `text`, uint32, (n,), read-only. UnicodeEncodeError for a surrogate."""
-        path, text = self._tokpar, plain_text(text)
+        path = self._tokpar
+        is_plain = allowed_special is NOTHING and disallowed_special is ALL
+        if is_plain or path.are_neutral(allowed_special, disallowed_special):
+            known = path.ask(text) if type(text) is str else None
+            if known is not None:
+                path.count_one()
+                return known
         own = path.original.encode_to_numpy
-        long = isinstance(text, str) and len(text) >= path.smallest_text
-        if long and not has_surrogate(text):
-            disallowed_special = _reusable(disallowed_special)
-            rows = path.encode([text], allowed_special, disallowed_special, own)
+        if isinstance(text, str):
+            text, disallowed_special = plain_text(text), reusable(disallowed_special)
+            rows = path.other_rows(text, allowed_special, disallowed_special, own, False)
             if rows is not None:
-                return frozen_ids(rows.ids)
+                return frozen_ids(concatenate_ids(rows))
         ids: IdArray = own(
             text, allowed_special=allowed_special, disallowed_special=disallowed_special
         )
-        path.count_own(1, False)
+        path.count_own(1, path.specials.are_neutral(allowed_special, disallowed_special))
         return ids
 
     def encode_batch(
@@ -151,11 +138,11 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
         text: Iterable[str],
         *,
         num_threads: int = 8,
-        allowed_special: AllowedSpecial = frozenset(),
-        disallowed_special: DisallowedSpecial = "all",
+        allowed_special: AllowedSpecial = NOTHING,
+        disallowed_special: DisallowedSpecial = ALL,
     ) -> list[list[int]]:
         """The ids of each text. `num_threads` counts only where tiktoken encodes the batch."""
-        if not _is_all(disallowed_special):
+        if not is_all(disallowed_special):
             disallowed_special = frozenset(disallowed_special)
         special = {"allowed_special": allowed_special, "disallowed_special": disallowed_special}
         return self._batch("encode_batch", text, num_threads, special)
@@ -171,12 +158,19 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
     ) -> list[list[int]]:
         """The ids of each text, by tokpar or by the method `name` of tiktoken."""
         path, options = self._tokpar, {"num_threads": num_threads, **special}
-        getattr(path.original, name)([], **options)  # what tiktoken raises before it reads a text
+        if not path.takes_all:
+            getattr(path.original, name)([], **options)  # what tiktoken raises before it reads
+        elif not path.takes_batch(num_threads, **special):
+            own: list[list[int]] = getattr(path.original, name)(text, **options)
+            path.count_own(len(own), False)
+            return own
         texts = [*map(plain_text, text)]
-        if path.is_large(texts):
-            rows = path.encode(texts, **special, own=path.original.encode if special else None)
-            if rows is not None:
-                return path.lists(rows)
+        if {*map(type, texts)} <= {str}:
+            own_call = path.original.encode if special else None
+            choice = special or {"allowed_special": NOTHING, "disallowed_special": NOTHING}
+            found = path.lists(texts, **choice, own=own_call)
+            if found is not None:
+                return found
         return [*getattr(super(), name)(texts, **options)]  # which calls and counts each text
 
     def _tokpar_original(self) -> tiktoken.Encoding:
@@ -188,127 +182,18 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
         return self._tokpar.rebuild, (self._tokpar.original,)
 
 
-def _hashable(special: Literal["all"] | Collection[str]) -> Any:
-    return special if isinstance(special, str) else frozenset(special)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FastPath:
-    """How a `TokparEncoding` encodes through tokpar. `tokenizer` refuses all special tokens.
-    `takes_all`: the compiled call takes texts of every length. `adapter_for(allowed)` encodes these
-    special tokens and refuses none. `rebuild(original)` makes such an encoding again."""
-
-    original: tiktoken.Encoding
-    tokenizer: TiktokenTokenizer
-    takes_all: bool
-    smallest_text: int
-    encode_batch: Callable[[Sequence[str], TokenizerAdapter], Batch]
-    adapter_for: Callable[[frozenset[str]], TiktokenTokenizer]
-    rebuild: Callable[[tiktoken.Encoding], TokparEncoding]
-    counts: TextCounts = field(default_factory=partial(TextCounts, OF_DROP_INS))
-    encoders: dict[object, Encoder] = field(default_factory=dict)
-
-    def trusted_encoder(
-        self, allowed_special: AllowedSpecial, disallowed_special: DisallowedSpecial
-    ) -> Encoder:
-        """The encoder of texts with untrusted parts, by tiktoken's arguments."""
-        settings = {
-            "allowed_special": _hashable(allowed_special),
-            "disallowed_special": _hashable(disallowed_special),
-        }
-        key = tuple(settings.values())
-        if key not in self.encoders:
-            while len(self.encoders) >= MOST_ADAPTERS:
-                self.encoders.pop(next(iter(self.encoders)), None)
-            self.encoders[key] = Encoder(load(self.original, **settings))
-        return self.encoders[key]
-
-    @property
-    def ordinary(self) -> TiktokenTokenizer:
-        """The tokenizer for which special tokens are text like any other."""
-        return self.adapter_for(_NOTHING)
-
-    def compiled_ids(self, text: object, tokenizer: TiktokenTokenizer) -> list[int] | None:
-        """The ids of a text by the compiled call of a tokenizer; None where it has none, or cannot
-        answer."""
-        later = tokenizer.later_call if self.takes_all else None
-        if later is None or later.call is None or not isinstance(text, str):
-            return None
-        try:
-            ids = later.call.encode(text)
-        except EngineError:  # a MismatchError is logged, and tiktoken encodes from now on
-            return None
-        if ids is None:
-            return None
-        self.counts.one_compiled()
-        found: list[int] = ids.tolist()
-        return found
-
-    def is_large(self, texts: Sequence[object]) -> bool:
-        """True for a batch of texts that goes through tokpar."""
-        if not texts or not all(isinstance(text, str) for text in texts):
-            return False
-        return sum(map(len, texts)) >= self.smallest_text // BATCH_SHARE  # type: ignore[arg-type]
-
-    def encode(
-        self,
-        texts: Sequence[str],
-        allowed_special: AllowedSpecial = frozenset(),
-        disallowed_special: DisallowedSpecial = frozenset(),
-        own: Callable[..., object] | None = None,
-    ) -> Rows | None:
-        """The ids of texts; None if tiktoken must be called for its error: its method `own` takes
-        no such arguments, a text holds a disallowed special token, or an engine failed."""
-        if own is not None and not _accepts(own, allowed_special, disallowed_special):
-            return None
-        specials = self.original.special_tokens_set
-        allowed = frozenset(specials if _is_all(allowed_special) else specials & allowed_special)
-        refused = disallowed_special or ()
-        refused = specials - allowed if _is_all(refused) else frozenset(refused)
-        if _any_holds(texts, frozenset(refused)):
-            return None
-        texts = [_without_surrogates(text) for text in texts]
-        if not _any_holds(texts, allowed):
-            allowed = frozenset()  # all ids are those of ordinary text: one cache serves them
-        try:
-            adapter = self.adapter_for(allowed)
-            batch = self.encode_batch(texts, adapter)
-        except EngineError:
-            return None
-        self.counts.add(batch.ways, fallback_reason(adapter.later_call))
-        return batch.rows
-
-    def count_own(self, texts: int, was_asked: bool) -> None:
-        """Count texts that tiktoken encoded by its own call. `was_asked`: the compiled call was
-        asked for them, if there is one."""
-        reason = fallback_reason(self.tokenizer.later_call) if self.takes_all else STRATEGY
-        if reason == LEFT_OVER and not was_asked:
-            reason = ARGUMENTS
-        self.counts.add_own(texts, reason)
-
-    def lists(self, rows: Rows) -> list[list[int]]:
-        """The ids of each row."""
-        ids, size = rows.ids, self.original.n_vocab
-        shared = len(ids) >= MANY_IDS and size <= LARGEST_TABLE
-        objects = _int_objects(size)[ids] if shared else ids
-        return [objects[start:stop].tolist() for start, stop in pairwise(rows.offsets.tolist())]
-
-
-@lru_cache(2)
-def _int_objects(size: int) -> NDArray[np.object_]:
-    return np.arange(size).astype(object)
-
-
 def make_faster(
     tokenizer: TokenizerAdapter,
     encode_batch: Callable[[Sequence[str], TokenizerAdapter], Batch],
     smallest_text: int,
     rebuild: Callable[[tiktoken.Encoding], TokparEncoding],
     takes_all: bool = False,
+    workers: int = 1,
 ) -> TokparEncoding:
     """The encoding of `tokenizer` as a `TokparEncoding`, an instance of the encoding's own class
     too. `encode_batch(texts, adapter)` encodes texts of at least `smallest_text` code points.
-    `takes_all`: the compiled call takes texts of every length. Raises OptionError."""
+    `takes_all`: the compiled call takes texts of every length, long ones on `workers` threads.
+    Raises OptionError."""
     if isinstance(tokenizer, OwnEncoding):
         raise OptionError(
             f"as_tiktoken cannot follow this encoding: {tokenizer.why}; use the encoding itself"
@@ -322,13 +207,11 @@ def make_faster(
             f"smallest_text must be a number of code points, 0 or more, got {smallest_text!r}"
         )
     original = find_registered(tokenizer.encoding)
-    adapters = lru_cache(MOST_ADAPTERS)(tokenizer.allowing)
     kind = _class_for(type(original))
     made = kind.__new__(kind)
     made.__dict__ = original.__dict__
-    refusing = TiktokenTokenizer(tokenizer.encoding, _NOTHING, "all", tokenizer.cache_bytes)
-    columns = smallest_text, encode_batch, adapters, rebuild
-    made._tokpar = FastPath(original, refusing, takes_all, *columns)
+    columns = tokenizer.refusing_all(), encode_batch, smallest_text, rebuild, takes_all, workers
+    made._tokpar = FastPath(original, *columns)
     return made
 
 
@@ -355,41 +238,3 @@ def find_registered(encoding: tiktoken.Encoding) -> tiktoken.Encoding:
     tiktoken pickles only that one by its name, and what tokpar has learned of it serves copies."""
     kept = tiktoken.registry.ENCODINGS.get(encoding.name)
     return kept if kept is not None and vars(kept) is vars(encoding) else encoding
-
-
-def _accepts(
-    own: Callable[..., object],
-    allowed_special: AllowedSpecial,
-    disallowed_special: DisallowedSpecial,
-) -> bool:
-    """True if a method of tiktoken takes these arguments."""
-    try:
-        own("", allowed_special=allowed_special, disallowed_special=disallowed_special)
-    except Exception as error:
-        raise_foreign(error)
-        return False
-    return True
-
-
-def _is_all(special: object) -> bool:
-    return isinstance(special, str) and special == "all"
-
-
-def _reusable(special: Any) -> Any:
-    """A set in place of an iterator, which one look would use up; an empty iterator as it is: it is
-    true, so that tiktoken looks for no token at all and finds that everywhere."""
-    if isinstance(special, str) or not special:
-        return special
-    return frozenset(special) or special
-
-
-def _any_holds(texts: Sequence[str], tokens: frozenset[str]) -> bool:
-    search = _special_token_regex(tokens).search
-    return bool(tokens) and any(search(text) is not None for text in texts)
-
-
-def _without_surrogates(text: str) -> str:
-    """The text that tiktoken encodes in place of one with surrogates."""
-    if not has_surrogate(text):
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,0 +1,102 @@
+"""Asks the compiled call of an adapter of tiktoken for ids."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tokpar.adapters.tiktoken import TiktokenTokenizer
+from tokpar.arrays import IdArray
+from tokpar.encoder import LONGEST_ALONE
+from tokpar.errors import EngineError
+from tokpar.process.fork_locks import own_lock
+from tokpar.process.thread_pool import BackgroundJob
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FEW_TEXTS = 32
+"""Texts up to which one call for each is faster than one call for all."""
+
+
+class CompiledTexts:
+    """The compiled call of one adapter, as a drop-in asks it. None and False stand for what only
+    the engine knows; so for everything while there is no call."""
+
+    def __init__(self, tokenizer: TiktokenTokenizer, workers: int) -> None:
+        self._tokenizer, self._workers = tokenizer, workers
+
+    @property
+    def is_silent(self) -> bool:
+        """True while the call answers nothing: its tables are being made, or it has stopped."""
+        later = self._tokenizer.later_call
+        return later is None or later.call is None or bool(later.why_none)
+
+    def prepare(self) -> None:
+        """Make or read the tables of the call."""
+        later = self._tokenizer.later_call
+        if later is not None and later.call is None:
+            later.wait()
+
+    def one(self, text: str) -> IdArray | None:
+        """Returns the ids of a text, read-only."""
+        later = self._tokenizer.later_call  # the only door to the compiled call
+        call = None if later is None else later.call
+        if call is None:
+            return None
+        try:
+            if len(text) < LONGEST_ALONE:
+                return call.encode(text)
+            found = call.encode_long(text, self._workers)
+        except EngineError:  # a MismatchError is logged, and tiktoken encodes from now on
+            return None
+        return None if found is None else found[0]
+
+    def many(self, texts: Sequence[str]) -> list[IdArray | None]:
+        """Returns the ids of each text."""
+        later = self._tokenizer.later_call  # the only door to the compiled call
+        call = None if later is None else later.call
+        if call is None or len(texts) <= FEW_TEXTS or max(map(len, texts)) >= LONGEST_ALONE:
+            return [*map(self.one, texts)]
+        try:
+            rows, answered = call.rows(texts, self._workers)
+        except EngineError:  # as in `one`
+            return [None] * len(texts)
+        found = np.split(rows.ids, rows.offsets[1:-1])
+        return [row if known else None for row, known in zip(found, answered, strict=True)]
+
+
+class LaterTexts:
+    """`CompiledTexts` of an adapter that a thread of the pool makes when they are first needed."""
+
+    def __init__(self, make: Callable[[], TiktokenTokenizer], workers: int) -> None:
+        self._make, self._workers = make, workers
+        self._lock = own_lock(self)
+        self._job: BackgroundJob | None = None
+        self._process = 0
+        self._made: CompiledTexts | None = None
+
+    def one(self, text: str) -> IdArray | None:
+        """Returns the ids of a text, read-only. Begins to make the adapter, and waits for
+        nothing."""
+        if self._made is None and self._process != os.getpid():
+            self._start()
+        return None if self._made is None else self._made.one(text)
+
+    def _start(self) -> None:
+        from tokpar.compiled import compiled_build  # few texts need a second call
+
+        with self._lock:
+            if self._process != os.getpid():  # a forked child has no thread that makes it
+                self._job = BackgroundJob(self._build)
+                self._process = os.getpid()
+        if not compiled_build.IN_BACKGROUND and self._job is not None:
+            self._job.wait()
+
+    def _build(self) -> None:
+        made = CompiledTexts(self._make(), self._workers)
+        made.prepare()
+        self._made = made
