@@ -91,16 +91,26 @@ def write_definitions(directory: Path, definitions: Mapping[str, str]) -> None:
 
 def computed(compiled: Path, imports: str, terms: Iterable[str], definitions: str = "") -> Values:
     """The values of the terms, with the files compiled in a directory. `definitions`: Coq sentences
-    before the terms."""
+    before the terms.
+
+    A directory of `compile_all` keeps what Coq printed, by a digest of the sentences and terms: the
+    directory is named by a digest of everything else that the values depend on."""
     source = (
         "From Coq Require Import List NArith.\nImport ListNotations.\n"
         f"From Tokpar Require Import {imports}.\n{definitions}\n"
         "Set Printing Width 1000000.\nSet Printing Depth 1000000.\n"
         f"Eval vm_compute in [{'; '.join(terms)}].\n"
     )
-    with TemporaryDirectory() as own:  # other processes use `compiled`, too
-        (Path(own) / "Computed.v").write_text(source, encoding="utf-8")
-        printed = coqc(Path(own), "Computed.v", compiled)
+    kept = compiled / f"{hashlib.sha256(source.encode()).hexdigest()[:32]}.out"
+    if kept.is_file():
+        printed = kept.read_text(encoding="utf-8")
+    else:
+        with TemporaryDirectory(dir=compiled) as own:  # other processes use `compiled`, too
+            (Path(own) / "Computed.v").write_text(source, encoding="utf-8")
+            printed = coqc(Path(own), "Computed.v", compiled)
+            if (compiled / PRINTED).is_file():
+                (Path(own) / PRINTED).write_text(printed, encoding="utf-8")
+                (Path(own) / PRINTED).replace(kept)
     value = printed.partition(": list")[0].strip().removeprefix("=")
     values: Values = json.loads(value.replace(";", ","))
     return values
