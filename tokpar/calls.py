@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tokpar.arrays import IdArray
 from tokpar.contract.interfaces import Executor
 from tokpar.encoder import BATCH_BYTES, Encoder, Spans, Texts
-from tokpar.loading import DEFAULT_TOKENIZER, load
+from tokpar.loading import DEFAULT_TOKENIZER
 from tokpar.process.fork_locks import own_lock
 from tokpar.process.interrupts import raise_foreign
 from tokpar.process.limits import require_text
@@ -176,7 +176,8 @@ def check(
     lists. Raises OptionError for another level, and for spans that are none."""
     from tokpar.certificate import checker
 
-    return checker.check(encoding, require_text(text), load(tokenizer), level, untrusted, control)
+    own = _encoder_for(tokenizer, _USUAL).tokenizer
+    return checker.check(encoding, require_text(text), own, level, untrusted, control)
 
 
 def strategies() -> list[StrategyRecord]:

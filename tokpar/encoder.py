@@ -14,12 +14,14 @@ import numpy as np
 
 from tokpar.arrays import IdArray, frozen_ids, lengths_of
 from tokpar.contract.adapter import (
+    front_of,
     ids_for_own_call,
     later_call_of,
     own_call_of,
     why_not_compiled,
 )
 from tokpar.contract.interfaces import (
+    CachedRows,
     Decodes,
     Executor,
     HasSpec,
@@ -37,28 +39,25 @@ from tokpar.process.fork_locks import own_lock
 from tokpar.process.limits import require_text, worker_count
 from tokpar.registry.combining import StrategyName, build_parts
 from tokpar.registry.tables import registry
-from tokpar.results.encoding import Batch, Encoding, KnownRow
-from tokpar.results.seams import NO_SEAMS
+from tokpar.results.encoding import Batch, Encoding
 from tokpar.results.text_counts import ENGINE, STRATEGY, TextCounts, fallback_reason
-from tokpar.types import Facts, Rows, Seam
+from tokpar.types import Facts, Rows
 
 if TYPE_CHECKING:
     from tokpar.chunks.boundaries import Boundary
     from tokpar.chunks.budget import Keep, KeptTexts
     from tokpar.chunks.end_ids import Side
     from tokpar.chunks.text_chunk import TextChunk
-    from tokpar.compiled.compiled_build import LaterCall
-    from tokpar.compiled.compiled_call import CompiledCall
+    from tokpar.compiled.front import Front
     from tokpar.decoding.streams import DecodeStream, DecodeStreams
     from tokpar.decoding.tables import DecodeTable
+    from tokpar.pipeline.compiled_texts import CallFacts, CompiledRow
     from tokpar.pipeline.short_texts import PartEncoder
     from tokpar.results.encoder_report import EncoderReport
     from tokpar.sessions.session import Session
     from tokpar.untrusted.trusted_encoder import Control, TrustedEncoder
     from tokpar.untrusted.trusted_session import TrustedSession
 
-LONGEST_ALONE = 1 << 16
-"""Code points below which one thread encodes a text by the compiled call."""
 LONGEST_OWN = 1 << 18
 """Code points below which the tokenizer's own call encodes a text that the compiled call cannot
 decide."""
@@ -124,10 +123,11 @@ class Encoder:
         self._left_over = replace(self._short, why=LEFT_OVER)
         self._own_call = own_call_of(own)
         uses_call = strategy == "auto" and parts.tunable and executor in ("auto", "memo")
-        self._later_call: LaterCall | None = later_call_of(own) if uses_call else None
-        if self._later_call is not None and self._later_call.is_being_made:
+        self._front: Front | None = front_of(own, self._workers) if uses_call else None
+        if self._front is not None and self._front.later.is_being_made:
             from tokpar.pipeline import call_result as results  # noqa: F401  # the first text does not wait for a module
-        limit = own.truncates_to if isinstance(own, PostProcesses) else None
+        self._post = own if isinstance(own, PostProcesses) else None
+        limit = None if self._post is None else self._post.truncates_to
         self._most_ids = sys.maxsize if limit is None else limit
         self._compiled_report = replace(
             self._short, plan="one compiled call", executor="memo", why_not_compiled=""
@@ -171,13 +171,15 @@ class Encoder:
             return self.trusted_encoder(control).encode(text, untrusted)
         if type(text) is not str:
             text = require_text(text)
-        later, alone, short = self._later_call, self._smallest_split, self._short
-        if later is not None and later.call is not None and max_tokens is None:
-            found = self._encode_compiled(text, later.call)
-            if found is not None:
-                return found
-            alone = LONGEST_OWN  # the engine takes less than planning would
-            short = self._left_over
+        front, alone, short = self._front, self._smallest_split, self._short
+        if front is not None and max_tokens is None:
+            start = time.perf_counter()
+            ids = front.one(text)
+            if ids is not None:
+                return self._compiled(text, ids, front, time.perf_counter() - start)
+            if front.call is not None:
+                alone = LONGEST_OWN  # the engine takes less than planning would
+                short = self._left_over
         if max_tokens is not None:
             from tokpar.chunks.end_ids import kept_ids  # importing tokpar does without it
 
@@ -215,43 +217,29 @@ class Encoder:
         """Returns an encoder of another tokenizer with the same arguments."""
         return Encoder(tokenizer, **self._arguments)
 
-    def _encode_compiled(self, text: str, call: CompiledCall) -> Encoding | None:
-        """Returns the encoding of a text by the compiled call, or None if it cannot answer."""
-        seams: Sequence[Seam] = ()
-        start = time.perf_counter()
-        if len(text) < LONGEST_ALONE:
-            ids = call.encode(text)
-        else:
-            ids, seams = call.encode_long(text, self._workers) or (None, ())
-        if ids is None:
-            return None
+    def _compiled(self, text: str, ids: IdArray, front: Front, seconds: float) -> Encoding:
+        """Returns the encoding of a text that has the `ids` of `Front.one`."""
         self._counts.one_compiled()
-        final = ids
+        call, final = front.call, ids
+        assert call is not None
         if not call.is_final or len(ids) > self._most_ids:
             from tokpar.results.spans import postprocess_own  # most calls are final
 
             own, row = cast(PostProcesses, self.tokenizer), call.without_special(ids)
             final = frozen_ids(postprocess_own(own, Rows.of([row]), [text])[0])
-        seconds = time.perf_counter() - start
-        return Encoding(final, partial(self._compiled_row, text, ids, call, seams, seconds))
+        return Encoding(final, partial(self._compiled_row, text, ids, front, seconds))
 
-    def _compiled_row(
-        self,
-        text: str,
-        ids: IdArray,
-        call: CompiledCall,
-        seams: Sequence[Seam],
-        seconds: float,
-    ) -> KnownRow:
-        report = replace(self._compiled_report, seconds={"tokenize": seconds})
-        own = call.without_special(ids)
-        if len(text) < self._smallest_split:
-            from tokpar.results.spans import Origin  # importing tokpar does without it
+    def _compiled_row(self, text: str, ids: IdArray, front: Front, seconds: float) -> CompiledRow:
+        from tokpar.pipeline.compiled_texts import CompiledRow  # importing tokpar does without it
 
-            return KnownRow(NO_SEAMS, report, Origin(text, self.tokenizer, own))
-        from tokpar.pipeline.compiled_row import compiled_row  # as above
+        assert front.call is not None
+        return CompiledRow(text, front.call.without_special(ids), self._call_facts(front, seconds))
 
-        return compiled_row(text, own, self.tokenizer, call, report, seams)
+    def _call_facts(self, front: Front, seconds: float) -> CallFacts:
+        from tokpar.pipeline.compiled_texts import CallFacts  # as above
+
+        report = self._compiled_report
+        return CallFacts(self.tokenizer, front, report, seconds, self._smallest_split)
 
     def prepare(self) -> None:
         """Wait for the tables of the compiled call, which are made in the background when a
@@ -266,20 +254,26 @@ class Encoder:
         `texts`: str, UTF-8 `bytes`, or a pyarrow.Array or ChunkedArray of strings, whose memory is
         read in place where the cache answers. OptionError for nulls and invalid UTF-8, which names
         the text and the byte."""
-        from tokpar.compiled.utf8_texts import texts_of  # importing tokpar does without it
+        if _are_plain(texts):
+            some: Sequence[str] = [*texts]  # the caller may change the list
+        else:
+            from tokpar.compiled.utf8_texts import plain_texts, texts_of  # see `encode_segments`
 
-        return self._counted(self._encode_batch(texts_of(texts), self.tokenizer))
+            some = plain_texts(texts_of(texts))
+        return self._counted(self._encode_batch(some, self.tokenizer))
 
     def _counted(self, batch: Batch) -> Batch:
         """Returns `batch`, after its texts were counted."""
-        self._counts.add(batch.ways, self.fallback_reason)
+        self._counts.add(batch.ways, self.fallback_reason if batch.ways.get(ENGINE) else "")
         return batch
 
     @property
     def fallback_reason(self) -> str:
         """Why the engine encodes a text in one call; see `REASONS` of `encoder_report`."""
         later = later_call_of(self.tokenizer)
-        return fallback_reason(later) if later is self._later_call else STRATEGY
+        if self._front is None:
+            return fallback_reason(None) if later is None else STRATEGY
+        return fallback_reason(later)
 
     @property
     def report(self) -> EncoderReport:
@@ -333,7 +327,7 @@ class Encoder:
     @property
     def takes_compiled_call(self) -> bool:
         """True if the encoder takes the compiled call of its tokenizer, once there is one."""
-        return self._later_call is not None
+        return self._front is not None
 
     @property
     def smallest_split(self) -> int:
@@ -344,17 +338,34 @@ class Encoder:
         """Returns the ids of `texts` before special tokens, truncation and padding.
 
         `tokenizer`: the value of `Encoder.tokenizer` for this call."""
+        if not _are_plain(texts):
+            from tokpar.compiled.utf8_texts import plain_texts  # few texts are no plain str
+
+            texts = plain_texts(texts)
         return self._encode_batch(texts, tokenizer, postprocess=False)
 
     def _encode_batch(
         self, texts: Sequence[str], tokenizer: TokenizerAdapter, postprocess: bool = True
     ) -> Batch:
+        start, front = time.perf_counter(), self._front
+        known = front.many(texts) if front is not None and tokenizer is self.tokenizer else None
+        if front is not None and known is not None and texts and all(known[1]):
+            from tokpar.pipeline.compiled_texts import compiled_batch  # as above
+
+            facts = self._call_facts(front, time.perf_counter() - start)
+            return compiled_batch(texts, known[0], facts, self._post if postprocess else None)
+        return self._by_pipeline(texts, tokenizer, postprocess, known)
+
+    def _by_pipeline(
+        self,
+        texts: Sequence[str],
+        tokenizer: TokenizerAdapter,
+        postprocess: bool,
+        known: CachedRows | None,
+    ) -> Batch:
+        """Returns the batch of texts. `known`: the answers of the compiled call to some of them."""
         from tokpar.pipeline import steps as pipeline  # importing tokpar does without it
 
-        if type(texts) is not list or not {*map(type, texts)} <= {str}:
-            from tokpar.compiled.utf8_texts import plain_texts  # few texts are no plain str
-
-            texts = plain_texts(texts)
         lengths = lengths_of(texts)
         smallest = self._smallest_split
         if len(texts) > 1:
@@ -364,7 +375,8 @@ class Encoder:
         plan = self._plan_for(tokenizer, *sizes)
         if plan.licence is None and not isinstance(texts, list):
             texts = list(texts)  # only the cache reads UTF-8
-        return pipeline.encode_batch(texts, plan, long=long.tolist(), postprocess=postprocess)
+        cut = long.tolist()
+        return pipeline.encode_batch(texts, plan, long=cut, postprocess=postprocess, compiled=known)
 
     def stream(self, chunks: Iterable[str]) -> Iterator[IdArray]:
         """Returns an iterator of arrays of ids for the text that `chunks` make up.
@@ -639,6 +651,11 @@ def _texts_by_table(tokenizer: TokenizerAdapter, rows: Sequence[object]) -> list
     """Returns the text of each row of ids; None where the tokenizer has no table that knows it."""
     by_table = getattr(tokenizer, "decode_by_table", None)
     return [None] * len(rows) if by_table is None else list(by_table(rows))
+
+
+def _are_plain(texts: object) -> bool:
+    """True for a list of str and of no subclass of str."""
+    return type(texts) is list and {*map(type, texts)} <= {str}
 
 
 def _known_executor(executor: str | Executor) -> str | Executor:

@@ -52,7 +52,7 @@ ADDED = ("<s>", "  ", " ab", "b ", "x")
 
 def encoder_of(own: Tokenizer, apart: int, monkeypatch: pytest.MonkeyPatch) -> tokpar.Encoder:
     """An encoder that takes each text for a long one; seams are `apart` code points apart."""
-    monkeypatch.setattr("tokpar.pipeline.compiled_row.SEAM_CHARS", apart)
+    monkeypatch.setattr("tokpar.pipeline.compiled_texts.SEAM_CHARS", apart)
     encoder = tokpar.Encoder(tokpar.load(own, add_special_tokens=False))
     encoder._smallest_split = 1
     return encoder

@@ -199,8 +199,8 @@ def test_no_engine_writes_or_reads_a_model_after_loading(
     with counted_background() as found:
         encoder = tokpar.Encoder(tmp_path / "tokenizer.json" if from_file else own)
         encoder.prepare()
-    assert encoder._later_call is not None
-    assert encoder._later_call.call is not None
+    assert encoder._front is not None
+    assert encoder._front.call is not None
     assert found == []
 
 

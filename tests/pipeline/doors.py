@@ -18,9 +18,8 @@ from tokenizers import Tokenizer
 import tokpar
 from tests.support.odd_tokenizers import odd_text, odd_tokenizer
 from tests.support.tokenizers_drawn import contents, is_panic
-from tokpar import encoder as encoder_module
 from tokpar.chunks import encoded_text, end_ids
-from tokpar.compiled import compiled_build, compiled_call
+from tokpar.compiled import compiled_build, compiled_call, front
 from tokpar.contract.adapter import inserted_ids
 from tokpar.errors import OptionError
 from tokpar.pipeline import short_texts
@@ -53,7 +52,7 @@ def small_sizes(rng: random.Random) -> Iterator[None]:
             (encoded_text, dict.fromkeys(("REGION", "LOCATED"), rng.choice((1, 9, 1 << 20)))),
             (end_ids, {"_LEAST_CHARS": 1, "_CHARS_PER_TOKEN": 1}),
             (editing, {"SEGMENT": 2, "_FIRST_REACH": 8}),
-            (encoder_module, {"LONGEST_ALONE": rng.choice((1, 1 << 16))}),
+            (front, {"LONGEST_ALONE": rng.choice((1, 1 << 16))}),
             (compiled_call, {"LEAST_PART": rng.choice((2, 1 << 15))}),
             (compiled_build, {"IN_BACKGROUND": False}),
             (short_texts, {"MOST_DIRECT_CHARS": direct}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -66,3 +67,39 @@ def in_import():
     with lock: pass
 """
     assert 0.8 < seconds_of(setting, "pass", tmp_path) < 15
+
+
+FILLING = """
+import os, threading, time
+import tiktoken, tiktoken.registry as registry
+import tokpar
+
+begun = threading.Event()
+
+def fill():
+    with registry._lock:  # as tiktoken does while it looks for its encodings
+        begun.set()
+        time.sleep(0.3)
+
+thread = threading.Thread(target=fill)
+thread.start()
+begun.wait()
+child = os.fork()
+if not child:
+    assert "gpt2" in tiktoken.list_encoding_names()
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+thread.join()
+free = threading.Thread(target=tiktoken.list_encoding_names)
+free.start()
+free.join(5)
+print(free.is_alive())
+"""
+
+
+def test_a_child_asks_the_registry_of_tiktoken_that_another_thread_was_filling(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(FILLING, encoding="utf-8")
+    assert output_of([sys.executable, str(path)], 20).strip() == "False"

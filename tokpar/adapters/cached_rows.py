@@ -93,13 +93,8 @@ class CachedAdapter(ABC):
 
     def cached_rows(self, texts: Sequence[str], workers: int) -> CachedRows:
         """Returns the ids of texts that may be cut at every certified space, and which texts the
-        cache answered."""
+        cache answered: none, where a compiled call answers."""
         later = later_call_of(self)
-        call = None if later is None else later.call
-        if call is not None:
-            from tokpar.compiled.segment_cache import divided_rows  # see `Encoder.encode`
-
-            return divided_rows(partial(call.rows, workers=workers), self._segment_cache, texts)
-        if self._segment_cache is None:
+        if self._segment_cache is None or (later is not None and later.call is not None):
             return Rows.of([np.empty(0, np.uint32)] * len(texts)), [False] * len(texts)
         return self._segment_cache.encode(texts, self._bare_rows)

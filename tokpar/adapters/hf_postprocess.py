@@ -115,7 +115,7 @@ class PostProcess:
         """Returns the final ids of texts that are encoded together. Raises NativeRefusesError."""
         if self.unknown is not None:
             raise NativeRefusesError
-        if len(rows) == 1:
+        if len(rows.offsets) == 2:
             return Rows.of([self._row(rows.ids)])
         if self.truncation is None and self.padding is None and not self._inserts:
             return rows

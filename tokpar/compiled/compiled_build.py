@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from tokpar.compiled.front import Front
 from tokpar.compiled.merges import GateError
 from tokpar.errors import ChangedError
 from tokpar.process import disk_cache
@@ -102,6 +103,10 @@ class LaterCall:
     def is_being_made(self) -> bool:
         """True until the tables are there, or it is known why there are none."""
         return self._why_none is BEING_MADE
+
+    def front(self, workers: int = 1) -> Front:
+        """Returns the door to the call. `workers`: threads for long texts and large batches."""
+        return Front(self, workers)
 
     def wait(self) -> CompiledCall | None:
         """Returns the call, after its tables were made; None if there is none."""

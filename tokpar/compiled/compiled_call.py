@@ -145,6 +145,11 @@ class CompiledCall:
         lengths = np.concatenate([np.zeros(0, _LENGTHS), *(each[1] for each in results)])
         return Rows(ids, offsets_of(np.maximum(lengths, 0))), lengths >= 0
 
+    def few_rows(self, texts: Sequence[str]) -> CachedRows:
+        """Returns what `rows` returns, by one call for all texts."""
+        ids, lengths = self._encode_block(texts, slice(None))
+        return Rows(ids, offsets_of(np.maximum(lengths, 0))), lengths >= 0
+
     def _encode_block(self, parts: Sequence[str], block: slice) -> _Rows:
         texts = parts[block]
         if len(texts) == 1:  # a row with a hole would be encoded twice

@@ -59,26 +59,18 @@ class SegmentCache:
         assert kernel_modules.CALL is not None
         return kernel_modules.CALL.Segments(sides, slots)
 
-    def divides(self, text: str) -> bool:
-        """True if `text` may be cut before every space that follows a character other than white
-        space, and no added token in it forbids such a cut."""
-        return self._cut is None and self._may_divide(text)
-
     def licenses(self, text: str) -> bool:
         """True if each space of `text` that the licence of whole texts selects is a certified cut.
 
-        Slower than `divides`, and true for more texts: looks for the characters that a token may
-        join with a space."""
-        if self._cut is None or not self._may_divide(text):
-            return self.divides(text)
+        No added token in the text may forbid such a cut. With a `cut`, the characters that a token
+        may join with a space are looked for."""
+        if not self._may_divide(text):
+            return False
+        if self._cut is None:
+            return True
         if self._absorbs:
             return all(f"{char} " not in text for char in self._cut.joined_chars - {" "})
         return self._cut.everywhere(text, 0, len(text))
-
-    @property
-    def divides_all(self) -> bool:
-        """True if `divides` every text."""
-        return self._cut is None and not self._absorbs and not self._forbidding.tokens
 
     def _may_divide(self, text: str) -> bool:
         if self._absorbs and (text.startswith(" ") or text.endswith(" ")):
@@ -205,19 +197,3 @@ def segment_cache_for(facts: Facts, cache_bytes: int) -> SegmentCache | None:
     if facts.scheme == "spaces" and (cut is None or cut.space_char != " "):
         return None
     return SegmentCache(facts, cache_bytes, cut)
-
-
-def divided_rows(
-    rows: Callable[[Sequence[str]], CachedRows], cache: SegmentCache | None, texts: Sequence[str]
-) -> CachedRows:
-    """Returns the rows of the texts that may be cut at every certified space, by the compiled call.
-    The other texts have no answer.
-
-    `rows`: the compiled call. `cache`: knows which texts these are."""
-    if cache is not None and cache.divides_all:
-        return rows(texts)
-    may = np.array([cache is not None and cache.divides(text) for text in texts], dtype=np.bool_)
-    found, flags = rows([texts[k] for k in np.flatnonzero(may).tolist()])
-    lengths, is_answered = np.zeros(len(texts), dtype=np.int64), may.copy()
-    lengths[may], is_answered[may] = np.diff(found.offsets), flags
-    return Rows(found.ids, offsets_of(lengths)), is_answered

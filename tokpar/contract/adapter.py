@@ -192,6 +192,13 @@ def later_call_of(tokenizer: object) -> Any:
     return getattr(tokenizer, "later_call", None)
 
 
+def front_of(tokenizer: object, workers: int = 1) -> Any:
+    """Returns the `Front` of the adapter, the door to its compiled call. None if there will be no
+    call. `workers`: threads for long texts and large batches."""
+    later = later_call_of(tokenizer)
+    return None if later is None else later.front(workers)
+
+
 def why_not_compiled(tokenizer: object) -> str:
     """Returns why no compiled call encodes texts of the adapter, in words; empty if one does."""
     why: str = getattr(tokenizer, "why_not_compiled", "its adapter has no compiled call")

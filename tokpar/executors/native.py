@@ -13,7 +13,7 @@ from typing import cast
 
 import numpy as np
 
-from tokpar.contract.adapter import later_call_of, traits_of
+from tokpar.contract.adapter import front_of, traits_of
 from tokpar.contract.interfaces import CachedRows, EncodesMany, HasSegmentCache, TokenizerAdapter
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.serial_executor import engine_error, only
@@ -77,13 +77,13 @@ class CachedExecutor:
 
     def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
         """Returns one row per text. Raises EngineError; LookupError if there can be no spans."""
-        later = later_call_of(tokenizer)
+        front = None if spans else front_of(tokenizer, self._workers)
         self._of_thread.answered_by_call = False
-        if later is not None and later.call is not None and not spans:
-            found: CachedRows = later.call.rows(texts, self._workers)
-            if all(found[1]):
-                self._of_thread.answered_by_call = True
-                return found[0]
+        found = None if front is None else front.many(texts)
+        if found is not None and all(found[1]):
+            self._of_thread.answered_by_call, self.without_cache = True, self.name
+            rows: Rows = found[0]
+            return rows
         inner = self._native if self._has_batch(texts, tokenizer) else self._threads
         self.without_cache = inner.name
         return inner.map(texts, tokenizer, spans)

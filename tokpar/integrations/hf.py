@@ -19,8 +19,9 @@ from transformers.tokenization_utils_base import PaddingStrategy, TruncationStra
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.adapters.hf_version import own_methods
 from tokpar.arrays import IdArray, has_surrogate, plain_text
+from tokpar.compiled.front import LONGEST_ALONE
 from tokpar.contract.adapter import later_call_of
-from tokpar.encoder import LONGEST_ALONE, Encoder
+from tokpar.encoder import Encoder
 from tokpar.errors import OptionError
 from tokpar.integrations.hf_columns import columns_of, is_handed_over, plain_columns_of
 from tokpar.integrations.hf_encodings import OWN_ANSWERS, EncodedCall

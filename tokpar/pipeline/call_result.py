@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IdArray, SpanArray, frozen_ids, lengths_of
-from tokpar.contract.adapter import inserted_ids, own_call_of, why_not_compiled
-from tokpar.contract.interfaces import PostProcesses, TokenizerAdapter
+from tokpar.contract.adapter import own_call_of, why_not_compiled
+from tokpar.contract.interfaces import CachedRows, PostProcesses, TokenizerAdapter
 from tokpar.errors import EngineError
 from tokpar.executors.serial_executor import engine_error
 from tokpar.pipeline.chunks_at_cuts import licence_for
@@ -21,14 +21,11 @@ from tokpar.pipeline.plan import Plan
 from tokpar.process.cached_property import cached_property
 from tokpar.process.interrupts import is_foreign, raise_foreign
 from tokpar.results.encoding import Batch, Clock, Encoding
+from tokpar.results.final_rows import FinalRows
 from tokpar.results.seams import NO_SEAMS, Seams
 from tokpar.results.spans import (
     Origin,
-    final_spans,
-    other_ids,
     postprocess_own,
-    postprocess_single,
-    spans_of,
     stand_in_ids,
 )
 from tokpar.results.text_counts import COMPILED, CUT, ENGINE
@@ -81,6 +78,10 @@ class BatchRow:
         return NO_SEAMS if self.seams_and_report is None else self.seams_and_report[0]
 
     @property
+    def lossless(self) -> bool:
+        return self.seams.lossless
+
+    @property
     def _licence(self) -> Seam | None:
         """The seam that divides the text at every certified space, or None."""
         if self.is_divided:
@@ -129,36 +130,45 @@ class BatchRow:
 class Result:
     """The texts of one call, and what is known of their ids so far. The pipeline fills it in.
 
-    `cache_answered`: True for each text that the cache answered, bool, (texts,). `whys`: why the
-    splitter did not cut a text, by the number of the text. `encodings`: the encodings of texts
-    that were cut, or encoded by themselves, before post-processing. `own`: the ids of all texts
-    before post-processing; `final`: the ids after post-processing. `report`: the report of all
-    texts together."""
+    `cache_answered`, `compiled`: True for each text that the cache, or the compiled call, answered;
+    bool, (texts,). `final`: the ids of all texts. `whys`: why the splitter did not cut a text, by
+    the number of the text. `encodings`: the encodings of texts that were cut, or encoded by
+    themselves, before post-processing. `report`: the report of all texts together."""
 
     texts: Sequence[str]
     plan: Plan
     cache_answered: NDArray[np.bool_]
+    compiled: NDArray[np.bool_]
+    final: FinalRows
     clock: Clock = field(default_factory=Clock)
     whys: dict[int, str] = field(default_factory=dict)
     encodings: dict[int, Encoding] = field(default_factory=dict)
-    own: Rows = NO_ROWS
-    final: Rows = NO_ROWS
     report: Report = NO_REPORT
-    _rest_by_call: bool = False
-    """The compiled call encoded the texts that were neither cut nor answered by the cache."""
+
+    @classmethod
+    def of(cls, texts: Sequence[str], plan: Plan, compiled: CachedRows | None) -> Result:
+        """Returns a result without ids that knows which texts the compiled call answered."""
+        asked, by_call = np.zeros((2, len(texts)), dtype=np.bool_)
+        if compiled is not None:
+            by_call |= compiled[1]
+        return cls(texts, plan, asked, by_call, FinalRows(texts, plan.tokenizer, NO_ROWS, NO_ROWS))
+
+    @property
+    def answered(self) -> NDArray[np.bool_]:
+        """True for each text whose ids are known without splitter and executor; bool, (texts,)."""
+        found: NDArray[np.bool_] = self.cache_answered | self.compiled
+        return found
 
     def batch(self, own: Rows, postprocess: bool) -> Batch:
         """Post-process the ids `own` of all texts. Returns them with the report of all texts."""
         plan = self.plan
-        self.own = self.final = own
-        if postprocess and plan.postprocesses is not None:
-            try:
-                self.final = plan.postprocesses.postprocess(own, self.texts)
-            except LookupError as error:
-                raise other_ids(plan.postprocesses, error) from error
+        post = plan.postprocesses if postprocess else None
+        self.final = FinalRows.of(self.texts, plan.tokenizer, own, post)
         self.clock.lap("convert")
-        rest = len(self.texts) > self.cache_answered.sum() + len(self.encodings)
-        self._rest_by_call = rest and getattr(plan.executor, "answered_by_call", False)
+        if getattr(plan.executor, "answered_by_call", False):
+            rest = ~self.answered
+            rest[list(self.encodings)] = False
+            self.compiled |= rest
         self.report = Report(
             strategy=plan.name,
             executor=plan.executor.name,
@@ -169,17 +179,14 @@ class Result:
             why_not_compiled=why_not_compiled(plan.tokenizer),
         )
         self.report = self._row(0).report if len(self.texts) == 1 else self._added_up()
-        return Batch(self.final, self.report, self.encoding, self.spans, self._ways())
+        return Batch(self.final.final, self.report, self.encoding, self.spans, self._ways())
 
     def _ways(self) -> dict[str, int]:
         """Returns how many texts were encoded in each way."""
-        divided = int(self.cache_answered.sum())
+        compiled = int(self.compiled.sum())
         cut = sum(encoding.report.chunks > 1 for encoding in self.encodings.values())
-        rest = len(self.texts) - divided - cut
-        ways = {CUT if self.report.why_not_compiled else COMPILED: divided}
-        ways[CUT] = ways.get(CUT, 0) + cut
-        way = COMPILED if self._rest_by_call else ENGINE
-        return ways | {way: ways.get(way, 0) + rest}
+        cut += int(self.cache_answered.sum())
+        return {COMPILED: compiled, CUT: cut, ENGINE: len(self.texts) - compiled - cut}
 
     def _added_up(self) -> Report:
         reports = [encoding.report for encoding in self.encodings.values()]
@@ -196,27 +203,20 @@ class Result:
 
     def encoding(self, k: int) -> Encoding:
         """Returns the encoding of text `k`. Seams and report are made when a caller asks."""
-        first, stop = self.final.offsets[k : k + 2].tolist()
-        return Encoding(self._final_ids[first:stop], partial(self._row, k))
+        return Encoding(self.final.ids(k), partial(self._row, k))
 
     def _row(self, k: int) -> BatchRow:
         joined = self.encodings.get(k)
-        first, stop = self.own.offsets[k : k + 2].tolist()
         return BatchRow(
             self.texts[k],
-            self.own.ids[first:stop],
+            self.final.own[k],
             self._batch_facts,
             self.whys.get(k, self.plan.uncut),
             bool(self.cache_answered[k]),
-            self._rest_by_call,
+            bool(self.compiled[k]),
             None if joined is None else (joined.seams, joined.report),
-            partial(self._layout, k),
+            partial(self.final.layout, k),
         )
-
-    @cached_property
-    def _final_ids(self) -> IdArray:
-        """The final ids of all texts, read-only."""
-        return frozen_ids(self.final.ids)
 
     @cached_property
     def _batch_facts(self) -> BatchFacts:
@@ -224,29 +224,10 @@ class Result:
         return BatchFacts(self.plan.tokenizer, self.report, self.plan.licence, code_points)
 
     def spans(self, code_points: bool) -> SpanArray:
-        """Returns the spans of the final ids of all texts, int64, (n, 2).
-
-        Positions count the code points or the UTF-8 bytes of each text. Inserted ids have the span
-        (0, 0). Raises LookupError if the tokenizer cannot locate its tokens."""
-        tokenizer, known = self.plan.tokenizer, self.encodings
+        """Returns the spans of the final ids of all texts; see `FinalRows.spans`."""
+        known = self.encodings
         seams = [known[k].seams if k in known else NO_SEAMS for k in range(len(self.texts))]
-        spans = spans_of(tokenizer, self.texts, self.own, seams, code_points=code_points)
-        origin = stand_in_ids(len(self.own.ids))
-        if self.final is not self.own and isinstance(tokenizer, PostProcesses):
-            origin = tokenizer.postprocess(Rows(origin, self.own.offsets), self.texts).ids
-        return final_spans(spans, origin)
-
-    def _layout(self, k: int, count: int) -> IdArray:
-        """Returns `stand_in_ids(count)`, post-processed as the ids of text `k` are."""
-        tokenizer = self.plan.tokenizer
-        if self.final is self.own or not isinstance(tokenizer, PostProcesses):
-            return stand_in_ids(count)
-        if inserted_ids(tokenizer) is not None or len(self.texts) == 1:
-            return postprocess_single(tokenizer, stand_in_ids(count), self.texts[k])
-        stand_ins = stand_in_ids(len(self.own.ids)) - np.repeat(
-            self.own.offsets[:-1].astype(np.uint32), np.diff(self.own.offsets)
-        )
-        return tokenizer.postprocess(Rows(stand_ins, self.own.offsets), self.texts)[k]
+        return self.final.spans(seams, code_points)
 
 
 def encode_in_one_call(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import lengths_of
+from tokpar.contract.interfaces import CachedRows
 from tokpar.contract.part_checks import wrong_look_up
 from tokpar.errors import EngineError, MismatchError, WorkerError
 from tokpar.pipeline.call_result import (
@@ -25,6 +26,9 @@ from tokpar.pipeline.plan import Plan, serial_report
 from tokpar.results.encoding import Batch, Encoding
 from tokpar.types import Chunk, Rows
 
+Group = tuple[Sequence[int] | NDArray[np.int64], Rows]
+"""The numbers of some texts, and a row for each."""
+
 
 def encode_batch(
     texts: Sequence[str],
@@ -33,24 +37,27 @@ def encode_batch(
     long: Sequence[int] | None = None,
     postprocess: bool = True,
     watch: Watch | None = None,
+    compiled: CachedRows | None = None,
 ) -> Batch:
     """Returns the ids of `texts`. The ids of each text equal the tokenizer's own serial call.
 
     `long`: the numbers of the texts that may be cut; None for all texts. `postprocess=False` leaves
     out special tokens, truncation and padding. `watch` is called once for each text whose chunks
-    were joined. Raises the tokenizer's own error for the first text that the tokenizer refuses, and
+    were joined. `compiled`: the ids of the texts that the compiled call answered, and which these
+    are. Raises the tokenizer's own error for the first text that the tokenizer refuses, and
     EngineError when the tokenizer fails on a chunk. With several texts, the error names the number
     of the text."""
-    result = Result(texts, plan, np.zeros(len(texts), dtype=np.bool_))
+    result = Result.of(texts, plan, compiled)
     long = range(len(texts)) if long is None else long
     check_texts(texts, plan, long)
     looked_up = plan.whole and watch is None
     asked, known = _look_up(result, () if looked_up else long)
-    if result.cache_answered.all() and len(texts):
+    answered = result.answered
+    if compiled is None and answered.all() and len(texts):
         return result.batch(known, postprocess)
-    long = [row for row in long if not result.cache_answered[row]]
+    long = [row for row in long if not answered[row]]
     works = _split(result, long)
-    if len(texts) == 1 and not works:
+    if len(texts) == 1 and not works and not answered[0]:
         return batch_of_one(_whole(result, 0, None, postprocess))
     try:
         rest, own = _encode(result, works)
@@ -61,11 +68,14 @@ def encode_batch(
     except EngineError:  # encode the texts one by one, to learn which text fails, and where
         works = _split(result, long)  # new `Work` objects, without any pieces
         rest, own = np.array([], dtype=np.int64), NO_ROWS
-        for row in np.flatnonzero(~result.cache_answered).tolist():
+        for row in np.flatnonzero(~answered).tolist():
             result.encodings[row] = _encoding_of(result, works.get(row), row, watch)
     alone = sorted(result.encodings)
-    cut = alone, Rows.of(result.encodings[row].ids for row in alone)
-    return result.batch(Rows.scatter(len(texts), [(asked, known), (rest, own), cut]), postprocess)
+    cut = Rows.of(result.encodings[row].ids for row in alone)
+    groups: list[Group] = [(asked, known), (rest, own), (alone, cut)]
+    if compiled is not None:
+        groups.append((range(len(texts)), compiled[0]))
+    return result.batch(Rows.scatter(len(texts), groups), postprocess)
 
 
 def _look_up(result: Result, long: Sequence[int]) -> tuple[NDArray[np.int64], Rows]:
@@ -75,7 +85,7 @@ def _look_up(result: Result, long: Sequence[int]) -> tuple[NDArray[np.int64], Ro
     texts, plan = result.texts, result.plan
     asked = np.zeros(len(texts), dtype=np.bool_)
     if plan.licence is not None:
-        asked = lengths_of(texts) > 0
+        asked = (lengths_of(texts) > 0) & ~result.compiled
         asked[np.array(long, dtype=np.int64)] = False
     numbers = np.flatnonzero(asked)
     if plan.look_up is None or not len(numbers):
@@ -113,7 +123,7 @@ def _encode(result: Result, works: dict[int, Work]) -> tuple[NDArray[np.int64], 
 
     Returns the numbers of these texts, and their rows. Each `Work` takes the rows of its own
     chunks. If the merger needs spans, each `Work` encodes its chunks by itself later."""
-    rest = ~result.cache_answered
+    rest = ~result.answered
     rest[list(works)] = False
     numbers = np.flatnonzero(rest)
     slices = result.texts  # not copied: a list of many small texts is long

@@ -31,7 +31,9 @@ _PACKAGES = sys.stdlib_module_names | {"numpy", "pluggy", "regex", "tiktoken", "
 _PACKAGES |= {"huggingface_hub", "requests", "transformers"}
 
 longest_wait = 20.0
-"""Seconds that a fork waits for the imports of other threads."""
+"""Seconds that a fork waits for the imports of other threads, and for tiktoken's registry."""
+_taken: dict[int, RLock] = {}
+"""tiktoken's lock, by the thread that forks while it has it."""
 
 
 def own_lock(owner: object) -> RLock:
@@ -73,9 +75,30 @@ def _is_imported_here(name: str) -> bool:
     return package.startswith("tokpar") or package in _PACKAGES
 
 
+def _take_registry() -> None:
+    """Take the lock of tiktoken's registry: another thread may be filling the registry, and a child
+    would have half of it and wait for ever for the lock."""
+    lock = getattr(sys.modules.get("tiktoken.registry"), "_lock", None)
+    if lock is not None and lock.acquire(timeout=longest_wait):
+        _taken[threading.get_ident()] = lock
+
+
+def _give_registry() -> None:
+    lock = _taken.pop(threading.get_ident(), None)
+    if lock is not None:
+        lock.release()
+
+
+def _before_fork() -> None:
+    _await_imports()
+    _take_registry()
+
+
 def _renew() -> None:
     global _is_child
     _is_child = True
+    _give_registry()
+    _taken.clear()
     for owner in _owners:
         owner.__dict__["_lock"] = threading.RLock()
     for action in _actions:
@@ -83,4 +106,4 @@ def _renew() -> None:
 
 
 if hasattr(os, "register_at_fork"):  # Windows has no fork
-    os.register_at_fork(before=_await_imports, after_in_child=_renew)
+    os.register_at_fork(before=_before_fork, after_in_parent=_give_registry, after_in_child=_renew)

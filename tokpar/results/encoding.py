@@ -54,6 +54,9 @@ class RowOrigin(Protocol):
     """Makes the fields of one `Encoding` when a caller asks for them."""
 
     @property
+    def lossless(self) -> bool: ...
+
+    @property
     def seams(self) -> Seams: ...
 
     @property
@@ -72,6 +75,10 @@ class KnownRow(NamedTuple):
     seams: Seams
     report: Report
     origin: TextOrigin | None
+
+    @property
+    def lossless(self) -> bool:
+        return self.seams.lossless
 
     def without_batch(self) -> RowOrigin:
         return self
@@ -102,23 +109,27 @@ class Encoding:
         """Returns an encoding of the text with other final `ids`, as if encoded without a batch.
 
         The result keeps no other text of the batch alive."""
-        row = self.make_row().without_batch()
+        row = self._row.without_batch()
         return Encoding(ids, lambda: row)
+
+    @cached_property
+    def _row(self) -> RowOrigin:
+        return self.make_row()
 
     @cached_property
     def seams(self) -> Seams:
         """The places where pieces were joined."""
-        return self.make_row().seams
+        return self._row.seams
 
     @cached_property
     def report(self) -> Report:
         """How the text was encoded."""
-        return self.make_row().report
+        return self._row.report
 
     @cached_property
     def origin(self) -> TextOrigin | None:
         """Where the ids came from; None if text and tokenizer are not known."""
-        return self.make_row().origin
+        return self._row.origin
 
     @cached_property
     def spans(self) -> SpanArray:
@@ -166,7 +177,7 @@ class Encoding:
         """True if a rule licenses every seam, or there is no seam.
 
         What this rests on, for each kind of tokenizer: the table in proofs/README.md."""
-        return self.seams.lossless
+        return self._row.lossless
 
     def _origin(self, attribute: str) -> TextOrigin:
         if self.origin is None:

@@ -1,0 +1,57 @@
+"""How many files and functions a call of a user runs: a second way beside the front shows here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tokpar
+from tests.conftest import needs_kernel
+from tests.support.paths import VOCAB
+from tests.support.trips import trip_of
+from tokpar.adapters.hf_version import installed_release
+
+pytestmark = [
+    needs_kernel,
+    pytest.mark.compiled_at_once,
+    pytest.mark.skipif(installed_release() >= (1,), reason="1.x has no compiled call"),
+]
+TEXT = "The quick brown fox jumps over the lazy dog, and 42 more. " * 4
+TEXTS = [f"{TEXT[k:]}{k}" for k in range(8)]
+
+
+@pytest.fixture(name="encoder")
+def _encoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tokpar.Encoder:
+    monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path))
+    encoder = tokpar.Encoder(VOCAB / "deepseek_part.json")
+    encoder.prepare()
+    encoder.encode_batch([*TEXTS, TEXT])  # seen, and every module is imported
+    return encoder
+
+
+def within(trip: tuple[int, int], files: int, functions: int) -> bool:
+    return trip[0] <= files and trip[1] <= functions
+
+
+def test_a_text_takes_three_files_and_five_functions(encoder: tokpar.Encoder) -> None:
+    assert within(trip_of(lambda: encoder.encode(TEXT)), 3, 5)
+
+
+def test_a_batch_takes_eight_files_and_thirty_functions(encoder: tokpar.Encoder) -> None:
+    trip = trip_of(lambda: encoder.encode_batch(TEXTS))
+    assert within(trip, 8, 30), trip
+
+
+def test_lossless_makes_no_seams(encoder: tokpar.Encoder) -> None:
+    encoding = encoder.encode(TEXT * 100)
+    assert within(trip_of(lambda: encoding.lossless), 6, 15)
+    assert "seams" not in vars(encoding)
+    assert encoding.seams.lossless
+
+
+def test_a_check_takes_thirty_files(encoder: tokpar.Encoder) -> None:
+    encoding = encoder.encode(TEXT)
+    tokpar.check(encoding, TEXT, encoder.tokenizer)
+    trip = trip_of(lambda: tokpar.check(encoding, TEXT, encoder.tokenizer))
+    assert within(trip, 30, 120), trip
