@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tokpar.arrays import IdArray
 from tokpar.contract.interfaces import Executor
 from tokpar.encoder import BATCH_BYTES, Encoder, Spans, Texts
-from tokpar.loading import DEFAULT_TOKENIZER
+from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.process.fork_locks import own_lock
 from tokpar.process.interrupts import raise_foreign
 from tokpar.process.limits import require_text
@@ -176,7 +176,8 @@ def check(
     lists. Raises OptionError for another level, and for spans that are none."""
     from tokpar.certificate import checker
 
-    own = _encoder_for(tokenizer, _USUAL).tokenizer
+    is_path = isinstance(tokenizer, (str, os.PathLike))
+    own = _encoder_for(tokenizer, _USUAL).tokenizer if is_path else load(tokenizer)
     return checker.check(encoding, require_text(text), own, level, untrusted, control)
 
 

@@ -10,13 +10,15 @@ import numpy as np
 
 from tokpar.adapters.tiktoken import TiktokenTokenizer
 from tokpar.arrays import IdArray
-from tokpar.encoder import LONGEST_ALONE
+from tokpar.contract.adapter import front_of
 from tokpar.errors import EngineError
 from tokpar.process.fork_locks import own_lock
 from tokpar.process.thread_pool import BackgroundJob
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from tokpar.compiled.front import Front
 
 FEW_TEXTS = 32
 """Texts up to which one call for each is faster than one call for all."""
@@ -27,46 +29,38 @@ class CompiledTexts:
     the engine knows; so for everything while there is no call."""
 
     def __init__(self, tokenizer: TiktokenTokenizer, workers: int) -> None:
-        self._tokenizer, self._workers = tokenizer, workers
+        self._front: Front | None = front_of(tokenizer, workers)
 
     @property
     def is_silent(self) -> bool:
         """True while the call answers nothing: its tables are being made, or it has stopped."""
-        later = self._tokenizer.later_call
-        return later is None or later.call is None or bool(later.why_none)
+        front = self._front
+        return front is None or front.call is None or bool(front.later.why_none)
 
     def prepare(self) -> None:
         """Make or read the tables of the call."""
-        later = self._tokenizer.later_call
-        if later is not None and later.call is None:
-            later.wait()
+        if self._front is not None and self._front.call is None:
+            self._front.later.wait()
 
     def one(self, text: str) -> IdArray | None:
         """Returns the ids of a text, read-only."""
-        later = self._tokenizer.later_call  # the only door to the compiled call
-        call = None if later is None else later.call
-        if call is None:
-            return None
         try:
-            if len(text) < LONGEST_ALONE:
-                return call.encode(text)
-            found = call.encode_long(text, self._workers)
+            return None if self._front is None else self._front.one(text)
         except EngineError:  # a MismatchError is logged, and tiktoken encodes from now on
             return None
-        return None if found is None else found[0]
 
     def many(self, texts: Sequence[str]) -> list[IdArray | None]:
         """Returns the ids of each text."""
-        later = self._tokenizer.later_call  # the only door to the compiled call
-        call = None if later is None else later.call
-        if call is None or len(texts) <= FEW_TEXTS or max(map(len, texts)) >= LONGEST_ALONE:
+        if len(texts) <= FEW_TEXTS:
             return [*map(self.one, texts)]
         try:
-            rows, answered = call.rows(texts, self._workers)
+            found = None if self._front is None else self._front.many(texts)
         except EngineError:  # as in `one`
+            found = None
+        if found is None:
             return [None] * len(texts)
-        found = np.split(rows.ids, rows.offsets[1:-1])
-        return [row if known else None for row, known in zip(found, answered, strict=True)]
+        rows = np.split(found[0].ids, found[0].offsets[1:-1])
+        return [row if known else None for row, known in zip(rows, found[1], strict=True)]
 
 
 class LaterTexts:
