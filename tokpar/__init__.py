@@ -47,7 +47,8 @@ Load a tokenizer with settings, and choose how a text is cut and joined:
 ['auto', 'blocks', 'cut']
 
 Keep the library that you use, and make it faster: `tokpar.as_hf(tokenizer)` and
-`tokpar.patch_transformers()` for transformers, `tokpar.as_tiktoken(encoding)` for tiktoken.
+`tokpar.patch_transformers()` for transformers, `tokpar.as_tiktoken(encoding)` and
+`tokpar.patch_tiktoken()` for tiktoken.
 
 In a shell: `tokpar try TOKENIZER FILE`, `tokpar encode FILE`, `tokpar --help`."""
 
@@ -102,6 +103,8 @@ if typing.TYPE_CHECKING:
     from tokpar.integrations import as_tiktoken as as_tiktoken
     from tokpar.integrations.patch import TransformersPatch as TransformersPatch
     from tokpar.integrations.patch import patch_transformers as patch_transformers
+    from tokpar.integrations.patch_tiktoken import TiktokenPatch as TiktokenPatch
+    from tokpar.integrations.patch_tiktoken import patch_tiktoken as patch_tiktoken
     from tokpar.registry.tables import PluginRecord as PluginRecord
     from tokpar.registry.tables import StrategyRecord as StrategyRecord
     from tokpar.results.encoder_report import EncoderReport as EncoderReport
@@ -147,6 +150,7 @@ __all__ = [
     "SessionPatch",
     "StrategyRecord",
     "TextChunk",
+    "TiktokenPatch",
     "TokenizerAdapter",
     "TokparError",
     "TransformersPatch",
@@ -166,6 +170,7 @@ __all__ = [
     "encode_segments",
     "fit",
     "load",
+    "patch_tiktoken",
     "patch_transformers",
     "plugins",
     "strategies",
@@ -187,11 +192,13 @@ _LATER = {
     "SessionPatch": "sessions.session",
     "StrategyRecord": "registry.tables",
     "TextChunk": "chunks.text_chunk",
+    "TiktokenPatch": "integrations.patch_tiktoken",
     "TransformersPatch": "integrations.patch",
     "TrustedPatch": "untrusted.trusted_session",
     "TrustedSession": "untrusted.trusted_session",
     "as_hf": "integrations",
     "as_tiktoken": "integrations",
+    "patch_tiktoken": "integrations.patch_tiktoken",
     "patch_transformers": "integrations.patch",
 }
 """What few programs need, and the modules that have it."""

@@ -1,6 +1,7 @@
 """`python -m tokpar.run PROGRAM [ARGUMENTS]`, or `-m MODULE`: run a Python program, unchanged, with
-the tokenizers of transformers that it loads encoded by tokpar. Where transformers is missing or too
-old, the program runs all the same, and the logger "tokpar" says so in one line.
+the tokenizers of transformers and the encodings of tiktoken that it loads encoded by tokpar. Where
+transformers is missing or too old, the program runs all the same, and the logger "tokpar" says so
+in one line.
 
 Processes that the program spawns are not patched; processes that it forks are."""
 
@@ -10,17 +11,23 @@ import logging
 import os
 import runpy
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 
 def main(arguments: list[str]) -> int:
-    """Run the program after `tokpar.patch_transformers()`. Returns 2 if no program is named."""
+    """Run the program after `tokpar.patch_transformers()` and `tokpar.patch_tiktoken()`. Returns 2
+    if no program is named."""
     is_module = arguments[:1] == ["-m"]
     program = arguments[1:] if is_module else arguments
     if not program:
         print("usage: python -m tokpar.run [-m MODULE | PROGRAM.py] [ARGUMENTS ...]")
         return 2
-    _patch()
+    from tokpar.integrations.patch import patch_transformers
+    from tokpar.integrations.patch_tiktoken import patch_tiktoken
+
+    _patch("transformers", patch_transformers)
+    _patch("tiktoken", patch_tiktoken)
     sys.argv = program
     sys.path[0] = os.getcwd() if is_module else str(Path(program[0]).resolve().parent)
     if is_module:
@@ -30,17 +37,16 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _patch() -> None:
-    """Patch transformers, or log in one line why the program runs without."""
-    from tokpar.integrations.patch import patch_transformers
+def _patch(library: str, patch: Callable[[], object]) -> None:
+    """Patch a library, or log in one line why the program runs without."""
     from tokpar.process.interrupts import raise_foreign
 
     try:
-        patch_transformers()
+        patch()
     except Exception as error:  # whatever is wrong, the program runs as without tokpar
         raise_foreign(error)
         said = f"{type(error).__name__}: {error}".partition("\n")[0]
-        logging.getLogger("tokpar").warning("transformers is left as it is: %s", said)
+        logging.getLogger("tokpar").warning("%s is left as it is: %s", library, said)
 
 
 if __name__ == "__main__":

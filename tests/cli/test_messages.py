@@ -61,6 +61,7 @@ def test_a_misspelt_option_of_as_hf_gets_its_own_options_listed(wrong: str, opti
     tokenizer = fast()
     doors = {
         "as_hf": lambda **options: tokpar.as_hf(tokenizer, **options),
+        "patch_tiktoken": tokpar.patch_tiktoken,
         "patch_transformers": tokpar.patch_transformers,
     }
     for door, call in doors.items():

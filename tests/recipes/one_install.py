@@ -109,6 +109,7 @@ def call_functions() -> list[str]:
         "encode_segments": lambda: tokpar.encode_segments([("Hello", True), (" world", False)]),
         "fit": lambda: tokpar.fit([TEXT, "a"], 4),
         "load": lambda: tokpar.load("default"),
+        "patch_tiktoken": lambda: tokpar.patch_tiktoken().active,
         "patch_transformers": lambda: callable(tokpar.patch_transformers),
         "plugins": tokpar.plugins,
         "strategies": tokpar.strategies,

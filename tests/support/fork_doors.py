@@ -303,6 +303,30 @@ def patches() -> Door:
     return Door(check, patch)
 
 
+def patches_of_tiktoken() -> Door:
+    """Threads that patch tiktoken, and take it back; a child finds it whole."""
+    import tiktoken.registry
+
+    from tests.support.tiktoken_parts import encoding
+
+    own: tiktoken.Encoding = encoding()
+    tiktoken.registry.ENCODINGS["cl100k_base"] = own
+
+    def patch() -> None:
+        with suppress(tokpar.OptionError):  # the other thread was sooner
+            tokpar.patch_tiktoken().undo()
+
+    def check() -> None:
+        with tokpar.patch_tiktoken() as patched:
+            assert patched.active
+            found = tiktoken.get_encoding("cl100k_base")
+            assert found.encode_ordinary(README) == own.encode_ordinary(README)
+            assert found.tokpar_calls >= 1
+        assert tiktoken.get_encoding("cl100k_base") is own
+
+    return Door(check, patch)
+
+
 DOORS: Mapping[str, Callable[[], Door]] = {
     **{f"encode, {name}": partial(encode, name) for name in FILES},
     "encode, no tables yet": partial(encode, "compiled", False),
@@ -316,4 +340,5 @@ DOORS: Mapping[str, Callable[[], Door]] = {
     "as_hf, compiled": partial(hf, "compiled"),
     "as_hf, segments": partial(hf, "segments"),
     "patch_transformers": patches,
+    "patch_tiktoken": patches_of_tiktoken,
 }

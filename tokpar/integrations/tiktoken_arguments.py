@@ -20,6 +20,7 @@ ALL: Literal["all"] = "all"
 MOST_CHOICES = 64
 """Pairs of arguments of which the meaning is kept."""
 _STR = frozenset([str])
+_COLLECTIONS = frozenset([set, frozenset, tuple, list, dict])
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,7 @@ def is_all(special: object) -> bool:
 def reusable(special: Any) -> Any:
     """Returns a set in place of an iterator, which one look would use up. An empty iterator stays:
     it is true, so that tiktoken looks for no token at all and finds that everywhere."""
-    if type(special) in (str, set, frozenset, tuple, list, dict) or not special:
+    if type(special) is str or type(special) in _COLLECTIONS or not special:
         return special
     return frozenset(special) or special
 
@@ -134,7 +135,7 @@ def find_any(contents: frozenset[str]) -> re.Pattern[str]:
 
 def _words_of(refused: Any) -> frozenset[str] | None:
     """Returns the strings of a collection as a set; None for what is no collection of strings."""
-    if type(refused) not in (set, frozenset, tuple, list, dict) or not _are_words(refused):
+    if type(refused) not in _COLLECTIONS or (refused and not _are_words(refused)):
         return None
     return frozenset(refused)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from tokpar.contract.interfaces import TokenizerAdapter
 from tokpar.encoder import Encoder
 from tokpar.errors import EngineError
 from tokpar.integrations.tiktoken_arguments import (
+    ALL,
     NOTHING,
     AllowedSpecial,
     Choice,
@@ -26,6 +27,7 @@ from tokpar.integrations.tiktoken_arguments import (
     is_all,
 )
 from tokpar.integrations.tiktoken_calls import FEW_TEXTS, CompiledTexts, LaterTexts
+from tokpar.integrations.tiktoken_offsets import TokenOffsets
 from tokpar.loading import load
 from tokpar.process.interrupts import raise_foreign
 from tokpar.results.encoding import Batch
@@ -87,6 +89,7 @@ class FastPath:
         every argument of which `are_neutral` is true; None for other texts."""
         self.are_neutral, self.count_one = self.specials.are_neutral, self.counts.one_compiled
         self._ordinary = LaterTexts(partial(self.adapter_for, NOTHING), workers)
+        self.offsets = TokenOffsets(original)
         self._encoders: dict[object, Encoder] = {}
 
     def trusted_encoder(
@@ -117,7 +120,8 @@ class FastPath:
         """Returns the ids of a text that `ask` does not know, in one row or several; None if
         tiktoken's own call must be asked, and also for its error. Raises tiktoken's error for a
         disallowed special token."""
-        if self.takes_all:
+        refuses_all = allowed_special is NOTHING and disallowed_special is ALL
+        if self.takes_all and not refuses_all:
             choice = self.specials.choice(allowed_special, disallowed_special)
             if choice is not None:
                 found = self._rows_of_sections(text, choice, mends_surrogates)
@@ -255,9 +259,12 @@ class FastPath:
 
     def int_list(self, rows: Sequence[IdArray]) -> list[int]:
         """Returns the ids of all rows as one list of int."""
-        if sum(map(len, rows)) < MANY_IDS:
-            return [*chain.from_iterable(row.tolist() for row in rows)]
-        return self.int_lists([concatenate_ids(rows)])[0]
+        if len(rows) > FEW_TEXTS or sum(map(len, rows)) >= MANY_IDS:
+            return self.int_lists([concatenate_ids(rows)])[0]
+        found: list[int] = []
+        for row in rows:
+            found += row.tolist()
+        return found
 
     def int_lists(self, rows: Sequence[IdArray]) -> list[list[int]]:
         """Returns each row as a list of int."""

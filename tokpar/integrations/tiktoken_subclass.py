@@ -65,13 +65,14 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
         `untrusted`: [start, stop) of parts of the text in which no special token counts, and none
         is an error; code points (docs/untrusted.md)."""
         path = self._tokpar
-        if type(text) is str and untrusted is None:  # microseconds count here
-            is_plain = allowed_special is NOTHING and disallowed_special is ALL
-            if is_plain or path.are_neutral(allowed_special, disallowed_special):
-                known = path.ask(text)
-                if known is not None:
-                    path.count_one()
-                    return known.tolist() if len(known) < MANY_IDS else path.int_list([known])
+        is_neutral = allowed_special is NOTHING and disallowed_special is ALL
+        if not is_neutral:
+            is_neutral = path.are_neutral(allowed_special, disallowed_special)
+        if is_neutral and type(text) is str and untrusted is None:  # microseconds count here
+            known = path.ask(text)
+            if known is not None:
+                path.count_one()
+                return known.tolist() if len(known) < MANY_IDS else path.int_list([known])
         if untrusted is not None:
             encoder = path.trusted_encoder(allowed_special, disallowed_special)
             trusted: list[int] = encoder.encode(plain_text(text), untrusted=untrusted).ids.tolist()
@@ -79,14 +80,16 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
             return trusted
         own = path.original.encode  # super() costs a short text 0.4 microseconds more
         if isinstance(text, str):
-            text, disallowed_special = plain_text(text), reusable(disallowed_special)
+            if not is_neutral:
+                disallowed_special = reusable(disallowed_special)
+            text = plain_text(text)
             found = path.other_rows(text, allowed_special, disallowed_special, own)
             if found is not None:
                 return path.int_list(found)
         ids: list[int] = own(
             text, allowed_special=allowed_special, disallowed_special=disallowed_special
         )
-        path.count_own(1, path.specials.are_neutral(allowed_special, disallowed_special))
+        path.count_own(1, is_neutral)
         return ids
 
     def encode_ordinary(self, text: str) -> list[int]:
@@ -115,22 +118,26 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
     ) -> IdArray:
         """Ids of `text`, uint32, (n,), read-only. UnicodeEncodeError for a surrogate."""
         path = self._tokpar
-        is_plain = allowed_special is NOTHING and disallowed_special is ALL
-        if is_plain or path.are_neutral(allowed_special, disallowed_special):
-            known = path.ask(text) if type(text) is str else None
+        is_neutral = allowed_special is NOTHING and disallowed_special is ALL
+        if not is_neutral:
+            is_neutral = path.are_neutral(allowed_special, disallowed_special)
+        if is_neutral and type(text) is str:
+            known = path.ask(text)
             if known is not None:
                 path.count_one()
                 return known
         own = path.original.encode_to_numpy
         if isinstance(text, str):
-            text, disallowed_special = plain_text(text), reusable(disallowed_special)
+            if not is_neutral:
+                disallowed_special = reusable(disallowed_special)
+            text = plain_text(text)
             rows = path.other_rows(text, allowed_special, disallowed_special, own, False)
             if rows is not None:
                 return frozen_ids(concatenate_ids(rows))
         ids: IdArray = own(
             text, allowed_special=allowed_special, disallowed_special=disallowed_special
         )
-        path.count_own(1, path.specials.are_neutral(allowed_special, disallowed_special))
+        path.count_own(1, is_neutral)
         return ids
 
     def encode_batch(
@@ -172,6 +179,15 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
             if found is not None:
                 return found
         return [*getattr(super(), name)(texts, **options)]  # which calls and counts each text
+
+    def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
+        """The text of `tokens`, and where each token begins in it, in code points. KeyError for
+        what is no token, UnicodeDecodeError for bytes that are no UTF-8."""
+        path = self._tokpar
+        found = path.offsets.decode(tokens)
+        if found is None:
+            found = path.original.decode_with_offsets(tokens)
+        return found
 
     def _tokpar_original(self) -> tiktoken.Encoding:
         """The original encoding, which `tokpar.load` loads in place of this object."""
