@@ -29,8 +29,8 @@ from tokpar.results.adding_up import Part, parts_between, shift_spans
 from tokpar.types import Facts, Rows
 
 if TYPE_CHECKING:
-    from tokpar.compiled.compiled_build import LaterCall
     from tokpar.compiled.compiled_call import TokenPlaces
+    from tokpar.compiled.front import Front
 
 PART = 1 << 12
 """The least code points of a part between certified cuts."""
@@ -45,13 +45,13 @@ class EngineOffsets:
     """Finds the offsets of one tokenizer. Thread-safe.
 
     `engine`: the private copy, without post-processor, truncation and padding. `lengths`: the byte
-    lengths of tokens, if tokens tile every text. `later_call`: the compiled call of the tokenizer,
-    or None."""
+    lengths of tokens, if tokens tile every text. `front`: the door to the compiled call of the
+    tokenizer, or None."""
 
     engine: Any
     facts: Facts
     lengths: TokenLengths | None
-    later_call: LaterCall | None = None
+    front: Front | None = None
 
     def spans_of(self, texts: Sequence[str], rows: Rows, *, certain: bool = False) -> SpanArray:
         """Returns the offsets of the tokens of texts, int64 (n, 2), text by text.
@@ -95,8 +95,8 @@ class EngineOffsets:
         return None if known is None else code_point_spans(known, text)
 
     def _places(self, text: str) -> TokenPlaces | None:
-        call = None if self.later_call is None else self.later_call.call
-        return None if call is None else call.places(text)
+        places: TokenPlaces | None = None if self.front is None else self.front.places(text)
+        return places
 
     def _parts(self, text: str) -> Iterator[Part]:
         """Returns the parts of a text between certified cuts, or one part if there are no cuts."""

@@ -60,6 +60,7 @@ from tokpar.contract.adapter import (
     Loader,
     Origin,
     TrustParts,
+    front_of,
     ids_for_own_call,
 )
 from tokpar.errors import ChangedError, IdTypeError, OptionError
@@ -412,7 +413,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         from tokpar.adapters.hf_offsets import EngineOffsets  # encoding does without it
 
         bare = bare_copy(self._whole) if self._trims_offsets else self._chunks
-        return EngineOffsets(bare, self.facts, self._lengths, self.later_call)
+        return EngineOffsets(bare, self.facts, self._lengths, front_of(self))
 
     def word_numbers(self, text: str, ids: IdArray) -> IntArray:
         """Returns the number of the pre-token of each token of a text, as `word_ids` of the

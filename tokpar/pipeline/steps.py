@@ -1,6 +1,8 @@
 """Turns texts into ids: look up -> split -> encode -> join -> post-process.
 
-One text is a batch of one. The functions here know no plugins, no names and no defaults."""
+Here come texts of named strategies, of tokenizers without a compiled call, and those that the
+compiled call left to the engine. One text is a batch of one. The functions here know no plugins, no
+names and no defaults."""
 
 from collections.abc import Sequence
 from dataclasses import replace
