@@ -48,7 +48,7 @@ Load a tokenizer with settings, and choose how a text is cut and joined:
 
 Keep the library that you use, and make it faster: `tokpar.as_hf(tokenizer)` and
 `tokpar.patch_transformers()` for transformers, `tokpar.as_tiktoken(encoding)` and
-`tokpar.patch_tiktoken()` for tiktoken.
+`tokpar.patch_tiktoken()` for tiktoken, `tokpar.as_tokenizers(tokenizer)` for tokenizers.
 
 In a shell: `tokpar try TOKENIZER FILE`, `tokpar encode FILE`, `tokpar --help`."""
 
@@ -105,6 +105,7 @@ if typing.TYPE_CHECKING:
     from tokpar.integrations.patch import patch_transformers as patch_transformers
     from tokpar.integrations.patch_tiktoken import TiktokenPatch as TiktokenPatch
     from tokpar.integrations.patch_tiktoken import patch_tiktoken as patch_tiktoken
+    from tokpar.integrations.tokenizers_functions import as_tokenizers as as_tokenizers
     from tokpar.registry.tables import PluginRecord as PluginRecord
     from tokpar.registry.tables import StrategyRecord as StrategyRecord
     from tokpar.results.encoder_report import EncoderReport as EncoderReport
@@ -161,6 +162,7 @@ __all__ = [
     "WorkerError",
     "as_hf",
     "as_tiktoken",
+    "as_tokenizers",
     "check",
     "count",
     "decode",
@@ -198,6 +200,7 @@ _LATER = {
     "TrustedSession": "untrusted.trusted_session",
     "as_hf": "integrations",
     "as_tiktoken": "integrations",
+    "as_tokenizers": "integrations.tokenizers_functions",
     "patch_tiktoken": "integrations.patch_tiktoken",
     "patch_transformers": "integrations.patch",
 }

@@ -21,8 +21,8 @@ Encoding EngineError FileFormatError Finding IdRangeError IdTypeError KeptTexts 
 MismatchError OptionError Piece PluginError PluginRecord Region Report Rows Rule Seam
 Seams Session SessionPatch StrategyRecord TextChunk TiktokenPatch TokenizerAdapter TokparError
 TransformersPatch Trust TrustedPatch TrustedSession UnknownNameError WorkerError as_hf as_tiktoken
-check count decode encode encode_batch encode_iter encode_segments fit load patch_tiktoken
-patch_transformers plugins strategies stream
+as_tokenizers check count decode encode encode_batch encode_iter encode_segments fit load
+patch_tiktoken patch_transformers plugins strategies stream
 """
 """All of them. A name that is added or goes is a line of CHANGELOG.md."""
 BETWEEN_PARTS = {

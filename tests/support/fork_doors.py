@@ -263,7 +263,7 @@ def hf(name: str, prepares: bool = True) -> Door:
 def hf_fields(found: Any) -> dict[str, Any]:
     """What a `BatchEncoding` of one text tells."""
     encoding = found.encodings[0]
-    own = {name: getattr(encoding, name) for name in ENCODING_NAMES}
+    own = encoding_fields(encoding)
     count = len(found["input_ids"])
     own["places"] = [found.token_to_chars(k) for k in range(0, count, 7)]
     own["tokens of characters"] = [found.char_to_token(k) for k in range(0, 60, 7)]
@@ -275,6 +275,25 @@ ENCODING_NAMES = (
     *("ids", "type_ids", "tokens", "offsets", "attention_mask", "special_tokens_mask"),
     *("word_ids", "sequence_ids", "n_sequences"),
 )
+
+
+def of_tokenizers() -> Door:
+    own = tokpar.as_tokenizers(of_file("compiled"))
+    fields_of_own = [encoding_fields(Tokenizer.encode(own, text)) for text in TEXTS[:2]]
+    rows = [Tokenizer.encode(own, text).ids for text in BATCH]
+
+    def check() -> None:
+        for text, expected in zip(TEXTS, fields_of_own, strict=False):
+            assert encoding_fields(own.encode(text)) == expected
+        for call in (own.encode_batch, own.encode_batch_fast):
+            assert [each.ids for each in call(BATCH)] == rows
+            assert len(call([(BATCH[0], BATCH[1]), (BATCH[2], BATCH[3])])) == 2  # by the engine
+
+    return Door(check)
+
+
+def encoding_fields(encoding: Any) -> dict[str, Any]:
+    return {name: getattr(encoding, name) for name in ENCODING_NAMES}
 
 
 def patches() -> Door:
@@ -339,6 +358,7 @@ DOORS: Mapping[str, Callable[[], Door]] = {
     "as_tiktoken": tiktoken_views,
     "as_hf, compiled": partial(hf, "compiled"),
     "as_hf, segments": partial(hf, "segments"),
+    "as_tokenizers": of_tokenizers,
     "patch_transformers": patches,
     "patch_tiktoken": patches_of_tiktoken,
 }

@@ -114,7 +114,7 @@ def look_at_model(own: Any) -> tuple[object, ...]:
     """Returns what shows that the model of a tokenizer was trained, exchanged or set."""
     model, size = own.model, own.get_vocab_size(False)
     kind: Any = type(model)
-    return _settings_of(kind)(model), size, [*map(model.id_to_token, _sampled_ids(size))]
+    return settings_of(kind)(model), size, [*map(model.id_to_token, _sampled_ids(size))]
 
 
 def _look_at_rest(
@@ -162,7 +162,7 @@ def state_of(component: Any) -> bytes | str | None:
 
 
 @lru_cache
-def _settings_of(kind: Any) -> Callable[[Any], tuple[object, ...]]:
+def settings_of(kind: Any) -> Callable[[Any], tuple[object, ...]]:
     """Returns a function that returns the class and the settings of a model of this class."""
     return attrgetter("__class__", *(n for n in MODEL_SETTINGS if hasattr(kind, n)))
 

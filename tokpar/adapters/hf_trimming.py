@@ -71,6 +71,18 @@ class Trimming:
         is_first[starts[stops > starts]] = True
         return _trim_spans(spans, *counts, is_first, self.stages)
 
+    def trim_one(self, ids: IdArray, spans: SpanArray) -> SpanArray | None:
+        """Returns what `trim` returns for one text without truncation; None if spaces of a token
+        have not been counted before, or depend on the text."""
+        if self.blanks is None or not len(ids):
+            return spans
+        counts = self.blanks.known_counts(ids)
+        if counts is None:
+            return None
+        is_first = np.zeros(len(ids), dtype=np.bool_)
+        is_first[0] = True
+        return _trim_spans(spans, counts[:, 0], counts[:, 1], is_first, self.stages)
+
 
 def trimming_of(
     post_processor: Any, names: TokenNames, facts: Facts, add_special_tokens: bool
@@ -137,6 +149,14 @@ class Blanks:
             own = slice(rows.offsets[k], rows.offsets[k + 1])
             counts[own] = self._in_text(texts[k], rows[k], spans[own], counts[own])
         return counts[:, 0], counts[:, 1]
+
+    def known_counts(self, ids: IdArray) -> IntArray | None:
+        """Returns what `counts` returns if no token has to be looked up."""
+        table = self._tables[0]
+        if int(ids.max()) >= len(table):
+            return None
+        counts: IntArray = table[ids]
+        return None if counts.min() < 0 else counts
 
     def _table_for(self, ids: IdArray) -> tuple[IntArray, IdArray | IntArray]:
         """Returns a table of spaces before and behind, and the row of each id in the table.

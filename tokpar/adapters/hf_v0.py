@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from tokpar.adapters.hf_token_names import TokenNames
     from tokpar.adapters.hf_trimming import Trimming
     from tokpar.compiled.compiled_build import LaterCall
+    from tokpar.compiled.compiled_call import TokenPlaces
     from tokpar.compiled.segment_cache import SegmentCache
 
 MODELS = "BPE", "WordPiece"
@@ -399,8 +400,11 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
     def token_names(self, ids: Sequence[int]) -> list[str]:
         """Returns the `tokens` of the engine's own encoding for ids of a text. Raises LookupError
         if the name of one of them depends on the text, and ChangedError."""
-        self._require_unchanged()
-        return self._token_names.names_of(ids)
+        names = [*map(self._token_names.get, ids)]
+        if None in names:  # not read yet, or not known
+            self._require_unchanged()
+            return self._token_names.names_of(ids)
+        return names  # type: ignore[return-value]  # no None is in it
 
     @cached_property
     def _token_names(self) -> TokenNames:
@@ -421,11 +425,27 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
 
         `ids`: those of the text. Raises LookupError if only the engine knows, ChangedError."""
         self._require_unchanged()
-        call = None if self.later_call is None else self.later_call.call
-        places = None if call is None else call.places(text)
-        if places is None or not np.array_equal(places.ids, ids):
+        places = self.places(text, ids)
+        if places is None:
             raise LookupError("only the engine knows the pre-tokens of this text")
         return places.words
+
+    def places(self, text: str, ids: IdArray) -> TokenPlaces | None:
+        """Returns where the tokens of a text are, by the compiled call; None if only the engine
+        knows. `ids`: those of the text."""
+        front = front_of(self)
+        places = None if front is None else front.places(text)
+        is_known = places is not None and places.ids.tobytes() == ids.tobytes()
+        return places if is_known else None
+
+    def trimmed(self, ids: IdArray, spans: SpanArray, add_special_tokens: bool) -> SpanArray | None:
+        """Returns what `offset_mapping` returns for the `spans` of one text that is not truncated;
+        None if the trimming depends on the text. Raises ChangedError."""
+        known = self._trimmings.get(add_special_tokens)
+        if known is None:
+            self._require_unchanged()
+            known = self._trimming(add_special_tokens)
+        return known.trim_one(ids, spans)
 
     def _trimming(self, add_special_tokens: bool) -> Trimming:
         from tokpar.adapters.hf_trimming import trimming_of  # encoding does without it

@@ -4,7 +4,7 @@ the engine, which encodes the texts again, where they do not."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -14,6 +14,7 @@ import tokenizers
 from tokpar.adapters.engine_batches import call_batch, pad_batch
 from tokpar.adapters.hf_copy import private_copy
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
+from tokpar.adapters.settings import call_engine
 from tokpar.arrays import IdArray, IntArray, SpanArray, offsets_of
 from tokpar.errors import ChangedError, EngineError
 from tokpar.integrations.row_columns import Columns, Frame
@@ -52,8 +53,7 @@ class EncodedCall(Sequence[Any]):
     def _parts(self, *names: str) -> dict[str, Sequence[Any]]:
         found: dict[str, Sequence[Any]] = {}
         if "offset_mapping" in names:
-            columns = (each.T.tolist() for each in self.kept_spans)
-            found["offset_mapping"] = [[*zip(*each, strict=True)] for each in columns]
+            found["offset_mapping"] = [[*map(tuple, each.tolist())] for each in self.kept_spans]
         if "word_ids" in names:
             found["word_ids"] = self.kept_words
         if "tokens" in names:
@@ -67,6 +67,10 @@ class EncodedCall(Sequence[Any]):
 
         Raises LookupError, EngineError or ChangedError where the engine has its own."""
         cut, truncation = None, self.columns.truncation
+        if truncation is None and len(self.texts) == 1:
+            spans = self._spans_by_call()
+            if spans is not None:
+                return [spans]
         if truncation is not None:
             counts = zip(map(len, self.rows), map(len, self.kept_ids), strict=True)
             gone = np.array([own - left for own, left in counts], dtype=np.int64)
@@ -76,6 +80,14 @@ class EncodedCall(Sequence[Any]):
             return [spans]
         edges = offsets_of([*map(len, self.kept_ids)]).tolist()
         return [spans[start:stop] for start, stop in pairwise(edges)]
+
+    def _spans_by_call(self) -> SpanArray | None:
+        """The offsets of the tokens of the only text by the compiled call, which is asked first
+        because the other ways take more time than a short text."""
+        places = self.adapter.places(self.texts[0], self.rows[0])
+        if places is None:
+            return None
+        return self.adapter.trimmed(self.rows[0], places.spans, self.add_special_tokens)
 
     def _spans_of(
         self, texts: Sequence[str], rows: Rows, cut: tuple[IntArray, IntArray] | None
@@ -98,11 +110,12 @@ class EncodedCall(Sequence[Any]):
 
     def column(self, name: str) -> list[list[Any]]:
         """One column of the result, with a list for each text. Raises as `kept_spans` does."""
-        if name not in self._columns:
+        known = self._columns.get(name)
+        if known is None:
             parts = self._parts(name)
-            lists = replace(self.columns, names=(name,), tensors=None)
-            self._columns |= lists.values(self.frame, self.kept_ids, parts)
-        return self._columns[name]
+            known = self.columns.lists(name, self.frame, self.kept_ids, parts)
+            self._columns[name] = known
+        return known
 
     @cached_property
     def _columns(self) -> dict[str, list[list[Any]]]:
@@ -115,10 +128,33 @@ class EncodedCall(Sequence[Any]):
         pads = self.columns.pads(self.frame, self.kept_ids)
         return [before + pad * self.columns.pads_left for pad in pads]
 
+    def ids_of(self, number: int) -> list[int]:
+        """The ids of one text, with special tokens and padding."""
+        if self.columns.padding is not None:
+            return list(self.column("input_ids")[number])
+        before, behind = self.frame.ids
+        row: list[int] = self.kept_ids[number].tolist()
+        return [*before, *row, *behind] if before or behind else row
+
     @cached_property
-    def own_encodings(self) -> list[Any]:
-        """What the engine gives for the texts with the settings of the call, which are set on a
-        copy: other threads may be using the engine."""
+    def own_encodings(self) -> Sequence[Any]:
+        """What the engine gives for the texts with the settings of the call. Raises ChangedError or
+        EngineError if it has other ids, because the model was changed after the call."""
+        encodings = self._engine_encodings()
+        for k, encoding in enumerate(encodings):
+            if encoding.ids != self.ids_of(k):
+                raise ChangedError(
+                    "the model of the tokenizer was changed after this text was encoded: encode "
+                    "the text again"
+                )
+        return encodings
+
+    engine_method = "encode_batch"
+    """The method of the engine that makes the encodings."""
+
+    def _engine_encodings(self) -> Sequence[Any]:
+        """What the engine gives for the texts. The settings of the call are set on a copy: other
+        threads may be using the engine."""
         copy = self.adapter.engine
         if self.columns.truncation is not None or self.columns.padding is not None:
             copy, _ = private_copy(copy)
@@ -127,13 +163,18 @@ class EncodedCall(Sequence[Any]):
         if self.columns.padding is not None:
             copy.enable_padding(**self.columns.padding)
         add = self.add_special_tokens
-        encodings = call_batch(copy.encode_batch, self.texts, add_special_tokens=add)
+        call = partial(call_batch, getattr(copy, self.engine_method))
+        encodings = call_engine(self.texts, call, self.texts, add_special_tokens=add)
         pad_batch(copy, encodings)
         return encodings
 
+    def results(self) -> list[RowEncoding]:
+        """The encoding of each text in a new list."""
+        return [RowEncoding(self, k) for k in range(len(self.texts))]
+
     @cached_property
     def _encodings(self) -> list[RowEncoding]:
-        return [RowEncoding(self, k) for k in range(len(self))]
+        return self.results()
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -180,7 +221,7 @@ class RowEncoding:
 
     @property
     def ids(self) -> list[int]:
-        return self._column("input_ids", "ids")
+        return self._call.ids_of(self._number) if self._own is None else list(self._own.ids)
 
     @property
     def type_ids(self) -> list[int]:
@@ -265,6 +306,11 @@ class RowEncoding:
         if self._own is None:
             self._own = self._call.own_encodings[self._number]
         return self._own
+
+
+def engine_encoding(encoding: Any) -> Any:
+    """Returns the engine's own encoding that a `RowEncoding` stands for; anything else as it is."""
+    return encoding._own_encoding() if type(encoding) is RowEncoding else encoding
 
 
 def _is_index(value: object) -> bool:

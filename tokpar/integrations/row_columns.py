@@ -125,6 +125,13 @@ class Columns:
                 columns[name] = self._array(part, kept_ids, pads)
         return columns
 
+    def lists(
+        self, name: str, frame: Frame, kept_ids: Sequence[Any], parts: Mapping[str, Sequence[Any]]
+    ) -> list[list[Any]]:
+        """One column of `values`, with a list for each text. "length" is no such column."""
+        part = self._part(name, frame, kept_ids, parts)
+        return self._lists(part, kept_ids, self.pads(frame, kept_ids) if self.padding else ())
+
     def _part(
         self, name: str, frame: Frame, kept_ids: Sequence[Any], parts: Mapping[str, Sequence[Any]]
     ) -> _Part:
