@@ -250,7 +250,7 @@ def test_a_call_goes_through_few_functions_and_files() -> None:
     own = tokpar.as_tokenizers(engine("deepseek_part"))
     for name, args, most in (
         ("encode", (TEXT,), (9, 17)),
-        ("encode_batch", ([TEXT, "a b"],), (10, 22)),
+        ("encode_batch", ([TEXT, "a b"],), (11, 26)),
         ("decode", (own.encode(TEXT).ids,), (6, 12)),
     ):
         getattr(own, name)(*args)
