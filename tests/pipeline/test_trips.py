@@ -11,6 +11,8 @@ from tests.conftest import needs_kernel
 from tests.support.paths import VOCAB
 from tests.support.trips import trip_of
 from tokpar.adapters.hf_version import installed_release
+from tokpar.compiled.compiled_call import CompiledCall
+from tokpar.encoder import LEFT_OVER
 
 pytestmark = [
     needs_kernel,
@@ -55,3 +57,17 @@ def test_a_check_takes_thirty_files(encoder: tokpar.Encoder) -> None:
     tokpar.check(encoding, TEXT, encoder.tokenizer)
     trip = trip_of(lambda: tokpar.check(encoding, TEXT, encoder.tokenizer))
     assert within(trip, 30, 120), trip
+
+
+def test_a_text_that_the_call_leaves_is_encoded_by_one_call_of_the_engine(
+    encoder: tokpar.Encoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CompiledCall, "encode", lambda *_: None)
+    report = encoder.encode(TEXT * 100).report
+    assert (report.plan, report.why, report.chunks) == ("serial", LEFT_OVER, 1)
+
+
+def test_a_text_is_cut_while_there_is_no_compiled_call(encoder: tokpar.Encoder) -> None:
+    encoder.tokenizer.later_call.call = None  # type: ignore[attr-defined]
+    report = encoder.encode(TEXT * 100).report
+    assert (report.plan, encoder.report.texts["cut"]) == ("divided at every space", 1)
