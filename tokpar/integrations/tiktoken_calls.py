@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from tokpar.adapters.tiktoken import TiktokenTokenizer
 from tokpar.arrays import IdArray
@@ -19,14 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tokpar.compiled.front import Front
-
-FEW_TEXTS = 32
-"""Texts up to which one call for each is faster than one call for all."""
+    from tokpar.contract.interfaces import CachedRows
 
 
 class CompiledTexts:
-    """The compiled call of one adapter, as a drop-in asks it. None and False stand for what only
-    the engine knows; so for everything while there is no call."""
+    """The compiled call of one adapter, as a drop-in asks it. None stands for what only the engine
+    knows; so for everything while there is no call."""
 
     def __init__(self, tokenizer: TiktokenTokenizer, workers: int) -> None:
         self._front: Front | None = front_of(tokenizer, workers)
@@ -49,18 +44,13 @@ class CompiledTexts:
         except EngineError:  # a MismatchError is logged, and tiktoken encodes from now on
             return None
 
-    def many(self, texts: Sequence[str]) -> list[IdArray | None]:
-        """Returns the ids of each text."""
-        if len(texts) <= FEW_TEXTS:
-            return [*map(self.one, texts)]
+    def many(self, texts: list[str]) -> CachedRows | None:
+        """Returns the ids of texts, and which texts were answered; a text without an answer has an
+        empty row. None while there is no call."""
         try:
-            found = None if self._front is None else self._front.many(texts)
+            return None if self._front is None else self._front.many(texts)
         except EngineError:  # as in `one`
-            found = None
-        if found is None:
-            return [None] * len(texts)
-        rows = np.split(found[0].ids, found[0].offsets[1:-1])
-        return [row if known else None for row, known in zip(rows, found[1], strict=True)]
+            return None
 
 
 class LaterTexts:

@@ -12,7 +12,7 @@ import tiktoken
 from numpy.typing import NDArray
 
 from tokpar.adapters.tiktoken import TiktokenTokenizer
-from tokpar.arrays import IdArray, concatenate_ids, frozen_ids, has_surrogate, offsets_of
+from tokpar.arrays import IdArray, concatenate_ids, has_surrogate
 from tokpar.contract.interfaces import TokenizerAdapter
 from tokpar.encoder import Encoder
 from tokpar.errors import EngineError
@@ -26,7 +26,7 @@ from tokpar.integrations.tiktoken_arguments import (
     find_any,
     is_all,
 )
-from tokpar.integrations.tiktoken_calls import FEW_TEXTS, CompiledTexts, LaterTexts
+from tokpar.integrations.tiktoken_calls import CompiledTexts, LaterTexts
 from tokpar.integrations.tiktoken_offsets import TokenOffsets
 from tokpar.loading import load
 from tokpar.process.interrupts import raise_foreign
@@ -40,6 +40,7 @@ from tokpar.results.text_counts import (
     TextCounts,
     fallback_reason,
 )
+from tokpar.types import Rows
 
 BATCH_SHARE = 16
 """A batch goes through the pipeline from `smallest_text` / 16 code points on, all its texts
@@ -51,6 +52,8 @@ LARGEST_TABLE = 1 << 20
 """Vocabulary up to which large results share one `int` object for each id."""
 MANY_IDS = 1 << 16
 """Ids from which on shared objects are faster than new ones, which are near in memory."""
+FEW_PIECES = 16
+"""Sections and special tokens up to which one call for each section is faster than one for all."""
 Own = Callable[..., object]
 """A method of tiktoken that takes a text, `allowed_special` and `disallowed_special`."""
 
@@ -130,7 +133,8 @@ class FastPath:
                     return found
         if len(text) < self.smallest_text or not (mends_surrogates or not has_surrogate(text)):
             return None
-        return self._pipeline_rows([text], allowed_special, disallowed_special, own)
+        rows = self._pipeline_rows([text], allowed_special, disallowed_special, own)
+        return None if rows is None else [rows.ids]
 
     def _rows_of_sections(
         self, text: str, choice: Choice, mends_surrogates: bool = True
@@ -145,8 +149,9 @@ class FastPath:
         pieces = choice.pieces(text)
         if pieces is None:
             return None
-        if len(pieces) > FEW_TEXTS:
-            return self._rows_of_many(pieces)
+        if len(pieces) > FEW_PIECES:
+            sections = self._rows_of(pieces[::2], lambda section: self._ordinary_row(section))
+            return None if sections is None else self._woven(sections, pieces[1::2])
         found: list[IdArray] = []
         for k, piece in enumerate(pieces):
             if k & 1:
@@ -160,15 +165,29 @@ class FastPath:
                 found.append(row)
         return found
 
-    def _rows_of_many(self, pieces: Sequence[str]) -> list[IdArray] | None:
-        """Returns the ids of sections and of the special tokens between them."""
-        found: list[IdArray] = []
-        for k, row in enumerate(self._refusing.many(pieces[::2])):
-            known = self._ordinary_row(pieces[2 * k]) if row is None else row
-            if known is None:
+    def _woven(self, sections: Rows, tokens: Sequence[str]) -> list[IdArray]:
+        """Returns the ids of sections with the id of a special token between each two."""
+        ids = np.array([self.specials.ids[token] for token in tokens], dtype=np.uint32)
+        return [np.insert(sections.ids, sections.offsets[1:-1], ids)]
+
+    def _rows_of(
+        self, texts: list[str], encode_other: Callable[[str], IdArray | None]
+    ) -> Rows | None:
+        """Returns the ids of texts; None where `encode_other` returns None for a text in which a
+        special token stands."""
+        found = self._refusing.many(texts)
+        if found is None:
+            return None
+        rows, is_answered = found
+        if all(is_answered):
+            return rows
+        each: list[IdArray] = []
+        for k, text in enumerate(texts):
+            row = rows[k] if is_answered[k] else encode_other(text)
+            if row is None:
                 return None
-            found += [known, *map(self._token_ids.__getitem__, pieces[2 * k + 1 : 2 * k + 2])]
-        return found
+            each.append(row)
+        return Rows.of(each)
 
     def _ordinary_row(self, text: str) -> IdArray | None:
         """Returns the ids of a text in which special tokens are text like any other. None also
@@ -189,14 +208,14 @@ class FastPath:
 
     def lists(
         self,
-        texts: Sequence[str],
+        texts: list[str],
         allowed_special: AllowedSpecial,
         disallowed_special: DisallowedSpecial,
         own: Own | None = None,
     ) -> list[list[int]] | None:
         """Returns the ids of each text; None if tiktoken's batch call must be asked. Raises the
         error that tiktoken raises for the first text with a disallowed special token."""
-        rows: Sequence[IdArray] | None = None
+        rows: Rows | None = None
         if self.takes_all:
             rows = self._compiled_rows(texts, allowed_special, disallowed_special)
         if rows is None and self._is_large(texts):
@@ -205,22 +224,25 @@ class FastPath:
 
     def _compiled_rows(
         self,
-        texts: Sequence[str],
+        texts: list[str],
         allowed_special: AllowedSpecial,
         disallowed_special: DisallowedSpecial,
-    ) -> list[IdArray] | None:
+    ) -> Rows | None:
         choice = self.specials.choice(allowed_special, disallowed_special)
         if choice is None or self._refusing.is_silent:
             return None
-        rows = [None] * len(texts) if choice.refuses_others else self._refusing.many(texts)
-        found = []
-        for text, row in zip(texts, rows, strict=True):
-            known = [row] if row is not None else self._rows_of_sections(text, choice)
-            if known is None:
-                return None
-            found.append(known[0] if len(known) == 1 else np.concatenate(known))
-        self.counts.add({COMPILED: len(texts)}, "")
-        return found
+
+        def encode_other(text: str) -> IdArray | None:
+            known = self._rows_of_sections(text, choice)
+            return None if known is None else concatenate_ids(known)
+
+        if choice.refuses_others:
+            for text in texts:
+                choice.check(text)
+        rows = self._rows_of(texts, encode_other)
+        if rows is not None:
+            self.counts.add({COMPILED: len(texts)}, "")
+        return rows
 
     def _is_large(self, texts: Sequence[str]) -> bool:
         """True for a batch that goes through the pipeline."""
@@ -232,7 +254,7 @@ class FastPath:
         allowed_special: AllowedSpecial,
         disallowed_special: DisallowedSpecial,
         own: Own | None = None,
-    ) -> list[IdArray] | None:
+    ) -> Rows | None:
         """Returns the ids of texts; None if tiktoken must be called for its error: its method `own`
         takes no such arguments, a text holds a disallowed special token, or an engine failed."""
         if own is not None and not _accepts(own, allowed_special, disallowed_special):
@@ -252,28 +274,29 @@ class FastPath:
         except EngineError:
             return None
         self.counts.add(batch.ways, fallback_reason(adapter.later_call))
-        ids = frozen_ids(batch.rows.ids)
-        return [ids[start:stop] for start, stop in pairwise(batch.rows.offsets.tolist())]
+        return batch.rows
 
     # -------------------------------------------------------------------- results
 
     def int_list(self, rows: Sequence[IdArray]) -> list[int]:
         """Returns the ids of all rows as one list of int."""
-        if len(rows) > FEW_TEXTS or sum(map(len, rows)) >= MANY_IDS:
-            return self.int_lists([concatenate_ids(rows)])[0]
+        if sum(map(len, rows)) >= MANY_IDS:
+            return self._ints(concatenate_ids(rows))
         found: list[int] = []
         for row in rows:
             found += row.tolist()
         return found
 
-    def int_lists(self, rows: Sequence[IdArray]) -> list[list[int]]:
+    def int_lists(self, rows: Rows) -> list[list[int]]:
         """Returns each row as a list of int."""
+        ints = self._ints(rows.ids)
+        return [ints[start:stop] for start, stop in pairwise(rows.offsets.tolist())]
+
+    def _ints(self, ids: IdArray) -> list[int]:
         size = self.original.n_vocab
-        if sum(map(len, rows)) < MANY_IDS or size > LARGEST_TABLE:
-            return [row.tolist() for row in rows]
-        edges = offsets_of([*map(len, rows)]).tolist()
-        objects = _int_objects(size)[np.concatenate(rows)]
-        return [objects[start:stop].tolist() for start, stop in pairwise(edges)]
+        shares_objects = len(ids) >= MANY_IDS and size <= LARGEST_TABLE
+        ints: list[int] = (_int_objects(size)[ids] if shares_objects else ids).tolist()
+        return ints
 
     def count_own(self, texts: int, are_answerable: bool) -> None:
         """Count texts that tiktoken encoded by its own call. `are_answerable`: the compiled call
