@@ -48,7 +48,8 @@ Load a tokenizer with settings, and choose how a text is cut and joined:
 
 Keep the library that you use, and make it faster: `tokpar.as_hf(tokenizer)` and
 `tokpar.patch_transformers()` for transformers, `tokpar.as_tiktoken(encoding)` and
-`tokpar.patch_tiktoken()` for tiktoken, `tokpar.as_tokenizers(tokenizer)` for tokenizers.
+`tokpar.patch_tiktoken()` for tiktoken, `tokpar.as_tokenizers(tokenizer)` and
+`tokpar.patch_tokenizers()` for tokenizers.
 
 In a shell: `tokpar try TOKENIZER FILE`, `tokpar encode FILE`, `tokpar --help`."""
 
@@ -105,6 +106,8 @@ if typing.TYPE_CHECKING:
     from tokpar.integrations.patch import patch_transformers as patch_transformers
     from tokpar.integrations.patch_tiktoken import TiktokenPatch as TiktokenPatch
     from tokpar.integrations.patch_tiktoken import patch_tiktoken as patch_tiktoken
+    from tokpar.integrations.patch_tokenizers import TokenizersPatch as TokenizersPatch
+    from tokpar.integrations.patch_tokenizers import patch_tokenizers as patch_tokenizers
     from tokpar.integrations.tokenizers_functions import as_tokenizers as as_tokenizers
     from tokpar.registry.tables import PluginRecord as PluginRecord
     from tokpar.registry.tables import StrategyRecord as StrategyRecord
@@ -153,6 +156,7 @@ __all__ = [
     "TextChunk",
     "TiktokenPatch",
     "TokenizerAdapter",
+    "TokenizersPatch",
     "TokparError",
     "TransformersPatch",
     "Trust",
@@ -173,6 +177,7 @@ __all__ = [
     "fit",
     "load",
     "patch_tiktoken",
+    "patch_tokenizers",
     "patch_transformers",
     "plugins",
     "strategies",
@@ -196,12 +201,14 @@ _LATER = {
     "TextChunk": "chunks.text_chunk",
     "TiktokenPatch": "integrations.patch_tiktoken",
     "TransformersPatch": "integrations.patch",
+    "TokenizersPatch": "integrations.patch_tokenizers",
     "TrustedPatch": "untrusted.trusted_session",
     "TrustedSession": "untrusted.trusted_session",
     "as_hf": "integrations",
     "as_tiktoken": "integrations",
     "as_tokenizers": "integrations.tokenizers_functions",
     "patch_tiktoken": "integrations.patch_tiktoken",
+    "patch_tokenizers": "integrations.patch_tokenizers",
     "patch_transformers": "integrations.patch",
 }
 """What few programs need, and the modules that have it."""

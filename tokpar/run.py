@@ -1,5 +1,5 @@
 """`python -m tokpar.run PROGRAM [ARGUMENTS]`, or `-m MODULE`: run a Python program, unchanged, with
-the tokenizers of transformers and the encodings of tiktoken that it loads encoded by tokpar. Where
+what it loads of transformers, tiktoken and tokenizers encoded by tokpar. Where
 transformers is missing or too old, the program runs all the same, and the logger "tokpar" says so
 in one line.
 
@@ -11,23 +11,19 @@ import logging
 import os
 import runpy
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 
 def main(arguments: list[str]) -> int:
-    """Run the program after `tokpar.patch_transformers()` and `tokpar.patch_tiktoken()`. Returns 2
-    if no program is named."""
+    """Run the program with transformers, tiktoken and tokenizers patched. Returns 2 if no program
+    is named."""
     is_module = arguments[:1] == ["-m"]
     program = arguments[1:] if is_module else arguments
     if not program:
         print("usage: python -m tokpar.run [-m MODULE | PROGRAM.py] [ARGUMENTS ...]")
         return 2
-    from tokpar.integrations.patch import patch_transformers
-    from tokpar.integrations.patch_tiktoken import patch_tiktoken
-
-    _patch("transformers", patch_transformers)
-    _patch("tiktoken", patch_tiktoken)
+    for library in ("transformers", "tiktoken", "tokenizers"):
+        _patch(library)
     sys.argv = program
     sys.path[0] = os.getcwd() if is_module else str(Path(program[0]).resolve().parent)
     if is_module:
@@ -37,12 +33,13 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _patch(library: str, patch: Callable[[], object]) -> None:
+def _patch(library: str) -> None:
     """Patch a library, or log in one line why the program runs without."""
+    import tokpar
     from tokpar.process.interrupts import raise_foreign
 
     try:
-        patch()
+        getattr(tokpar, f"patch_{library}")()
     except Exception as error:  # whatever is wrong, the program runs as without tokpar
         raise_foreign(error)
         said = f"{type(error).__name__}: {error}".partition("\n")[0]

@@ -19,10 +19,11 @@ NAMES = """
 Batch ChangedError CheckReport ControlTokenError DecodeStream DecodeStreams Encoder EncoderReport
 Encoding EngineError FileFormatError Finding IdRangeError IdTypeError KeptTexts Level LossyError
 MismatchError OptionError Piece PluginError PluginRecord Region Report Rows Rule Seam
-Seams Session SessionPatch StrategyRecord TextChunk TiktokenPatch TokenizerAdapter TokparError
+Seams Session SessionPatch StrategyRecord TextChunk TiktokenPatch TokenizerAdapter TokenizersPatch
+TokparError
 TransformersPatch Trust TrustedPatch TrustedSession UnknownNameError WorkerError as_hf as_tiktoken
 as_tokenizers check count decode encode encode_batch encode_iter encode_segments fit load
-patch_tiktoken patch_transformers plugins strategies stream
+patch_tiktoken patch_tokenizers patch_transformers plugins strategies stream
 """
 """All of them. A name that is added or goes is a line of CHANGELOG.md."""
 BETWEEN_PARTS = {

@@ -110,13 +110,14 @@ def call_functions() -> list[str]:
         "fit": lambda: tokpar.fit([TEXT, "a"], 4),
         "load": lambda: tokpar.load("default"),
         "patch_tiktoken": lambda: tokpar.patch_tiktoken().active,
+        "patch_tokenizers": lambda: tokpar.patch_tokenizers().active,
         "patch_transformers": lambda: callable(tokpar.patch_transformers),
         "plugins": tokpar.plugins,
         "strategies": tokpar.strategies,
         "stream": lambda: [*tokpar.stream(["Hello wor", "ld"])],
         "train": lambda: tokpar.train([TEXT], vocab_size=300),
     }
-    of_other_packages = {"as_hf", "as_tiktoken"}  # need an object of transformers or tiktoken
+    of_other_packages = {"as_hf", "as_tiktoken", "as_tokenizers"}  # need an object of theirs
     functions = {name for name in tokpar.__all__ if name[0].islower()} - of_other_packages
     assert functions <= calls.keys(), functions - calls.keys()
     for name, call in calls.items():

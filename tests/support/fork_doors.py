@@ -346,6 +346,25 @@ def patches_of_tiktoken() -> Door:
     return Door(check, patch)
 
 
+def patches_of_tokenizers() -> Door:
+    """Threads that patch tokenizers, and take it back; a child finds it whole."""
+    file = str(FILES["compiled"])
+    expected = Tokenizer.from_file(file).encode(README).ids
+
+    def patch() -> None:
+        with suppress(tokpar.OptionError):  # the other thread was sooner
+            tokpar.patch_tokenizers().undo()
+
+    def check() -> None:
+        with tokpar.patch_tokenizers():
+            loaded = Tokenizer.from_file(file)
+            assert loaded.encode(README).ids == expected
+            assert "tokpar_texts" in vars(loaded)
+        assert "tokpar_texts" not in vars(Tokenizer.from_file(file))
+
+    return Door(check, patch)
+
+
 DOORS: Mapping[str, Callable[[], Door]] = {
     **{f"encode, {name}": partial(encode, name) for name in FILES},
     "encode, no tables yet": partial(encode, "compiled", False),
@@ -361,4 +380,5 @@ DOORS: Mapping[str, Callable[[], Door]] = {
     "as_tokenizers": of_tokenizers,
     "patch_transformers": patches,
     "patch_tiktoken": patches_of_tiktoken,
+    "patch_tokenizers": patches_of_tokenizers,
 }

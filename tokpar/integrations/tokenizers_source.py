@@ -13,11 +13,16 @@ from tokpar.adapters.settings import DirectoryTokenizer, refusing
 from tokpar.errors import OptionError
 
 
+def require_release() -> None:
+    """Raises OptionError for tokenizers 1.x."""
+    if installed_release() >= (1,):
+        raise OptionError("as_tokenizers needs tokenizers below 1.0: use tokpar.Encoder")
+
+
 def engine_of(source: Any) -> Tokenizer:
     """Returns the tokenizer `source`, or the one that its name or path means. Raises OptionError
     for another one, and what `load` raises."""
-    if installed_release() >= (1,):
-        raise OptionError("as_tokenizers needs tokenizers below 1.0: use tokpar.Encoder")
+    require_release()
     if isinstance(source, (str, os.PathLike)):
         return _engine_named(os.fspath(source))
     backend = getattr(source, "backend_tokenizer", source)
