@@ -52,7 +52,10 @@ def small_sizes(rng: random.Random) -> Iterator[None]:
             (encoded_text, dict.fromkeys(("REGION", "LOCATED"), rng.choice((1, 9, 1 << 20)))),
             (end_ids, {"_LEAST_CHARS": 1, "_CHARS_PER_TOKEN": 1}),
             (editing, {"SEGMENT": 2, "_FIRST_REACH": 8}),
-            (front, {"LONGEST_ALONE": rng.choice((1, 1 << 16))}),
+            (
+                front,
+                {"LONGEST_ALONE": rng.choice((1, 9, 1 << 16)), "FEW_TEXTS": rng.choice((1, 64))},
+            ),
             (compiled_call, {"LEAST_PART": rng.choice((2, 1 << 15))}),
             (compiled_build, {"IN_BACKGROUND": False}),
             (short_texts, {"MOST_DIRECT_CHARS": direct}),
@@ -121,13 +124,25 @@ def check_session(
         assert session.ids.tolist() == own_ids(tokenizer, session.text), (edited, session.text)
 
 
+def check_bytes(
+    encoder: tokpar.Encoder, texts: Sequence[str], owns: Sequence[Sequence[int]]
+) -> int:
+    """A batch of UTF-8 bytes has the ids of its texts. Returns 0 for a lone surrogate, else 1."""
+    try:
+        given = [text.encode() for text in texts]
+    except UnicodeEncodeError:
+        return 0
+    assert [each.ids.tolist() for each in encoder.encode_batch(given)] == [*owns], texts
+    return 1
+
+
 def check_doors(rng: random.Random, seen: Counter[str]) -> None:
     """All ways to ids on one drawn tokenizer, text after text, so that the cache is warm."""
     tokenizer = odd_tokenizer(rng)
     options = rng.choice(({}, {}, {"chunk_chars": rng.choice((1, 3, 8))}))
     added = contents(tokenizer)
     with small_sizes(rng):
-        encoder = tokpar.Encoder(tokenizer, **options)
+        encoder = tokpar.Encoder(tokenizer, workers=rng.choice((1, 2, 3)), **options)
         seen["tokenizers"] += 1
         adapter = encoder.tokenizer
         seen["tokenizers with a cache"] += bool(getattr(adapter, "has_segment_cache", False))
@@ -138,6 +153,7 @@ def check_doors(rng: random.Random, seen: Counter[str]) -> None:
                 found = [each.ids.tolist() for each in encoder.encode_iter(texts)]
                 assert found == owns, texts
                 assert [each.ids.tolist() for each in encoder.encode_batch(texts)] == owns, texts
+                seen["batches of bytes"] += check_bytes(encoder, texts, owns)
                 for text, own in zip(texts, owns, strict=True):
                     assert encoder.encode(text).ids.tolist() == own, text
                     for boundary in BOUNDARIES:
