@@ -30,7 +30,7 @@ def byte_starts(text: str) -> IntArray:
     """Returns the UTF-8 byte offset of each code point, then the total: "aé😀" -> [0, 1, 3, 7]."""
     if text.isascii():
         return np.arange(len(text) + 1, dtype=np.int64)
-    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
     width = 1 + (codes >= 0x80).astype(np.int8) + (codes >= 0x800) + (codes >= 0x10000)
     starts = np.zeros(len(codes) + 1, dtype=np.int64)
     np.cumsum(width, out=starts[1:])
@@ -222,7 +222,7 @@ def spaces_behind_text(text: str, start: int, stop: int, neighbour_bits: bytes =
     if part.isascii():
         codes: NDArray[Any] = np.frombuffer(part.encode("ascii"), dtype=np.uint8)
     else:
-        codes = np.frombuffer(part.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+        codes = np.frombuffer(part.encode("utf-32-le", "surrogatepass"), "<u4")
     places = np.flatnonzero(codes[1:] == ord(" "))
     kept = places[~(np.isin(codes[places], _SPACE_CODES))] + 1
     if neighbour_bits:

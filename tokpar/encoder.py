@@ -501,12 +501,22 @@ class Encoder:
         With `limit`, counting stops as soon as there are more than `limit` ids, and returns
         `limit` + 1: ``encoder.count(text, limit=8192) > 8192`` encodes the beginning of the text
         only, up to a certified cut (theorem 27)."""
+        if type(text) is not str:
+            text = require_text(text)
         if limit is None:
-            return len(self.encode(text).ids)
+            return self._count(text)
         from tokpar.chunks.end_ids import count_up_to  # importing tokpar does without it
 
-        tokenizer = self.tokenizer
-        return count_up_to(text, tokenizer, self.rows_of_parts, limit, self.encode)
+        return count_up_to(text, self.tokenizer, self.rows_of_parts, limit, self._count)
+
+    def _count(self, text: str) -> int:
+        """Returns the number of ids of `encode(text)`, without an `Encoding` where it can."""
+        front = self._front
+        ids = None if front is None else front.one(text)
+        if front is None or ids is None or not front.is_final or len(ids) > self._most_ids:
+            return len(self.encode(text).ids)
+        self._counts.one_compiled()
+        return len(ids)
 
     def decode(self, ids: Sequence[int] | IdArray) -> str:
         """Returns the text of `ids`. Raises LookupError if the tokenizer has no decoder, and the

@@ -113,3 +113,12 @@ def test_each_module_is_imported_and_encodes_without_all_that_is_missing_on(
     names: tuple[str, ...],
 ) -> None:
     assert outcome_without(*names) == "encoded"
+
+
+def test_utf_32_is_read_in_the_order_of_bytes_in_which_it_was_written() -> None:
+    """A big-endian machine reads native numbers in the other order."""
+    files = [*(ROOT / "tokpar").rglob("*.py"), *(ROOT / "plugins").glob("*/src/**/*.py")]
+    read = re.compile(r'frombuffer\([^\n]*"utf-32-le"[^\n]*')
+    lines = [line for file in files for line in read.findall(file.read_text(encoding="utf-8"))]
+    assert len(lines) > 4
+    assert [line for line in lines if '"<u4"' not in line] == []

@@ -71,3 +71,11 @@ def test_a_text_is_cut_while_there_is_no_compiled_call(encoder: tokpar.Encoder) 
     encoder.tokenizer.later_call.call = None  # type: ignore[attr-defined]
     report = encoder.encode(TEXT * 100).report
     assert (report.plan, encoder.report.texts["cut"]) == ("divided at every space", 1)
+
+
+def test_counting_makes_no_encoding(encoder: tokpar.Encoder) -> None:
+    assert within(trip_of(lambda: encoder.count(TEXT)), 3, 6)
+    assert encoder.count(TEXT) == len(encoder.encode(TEXT)) > 5
+    encoder.count(TEXT, limit=5)
+    assert within(trip_of(lambda: encoder.count(TEXT, limit=5)), 5, 9)
+    assert encoder.count(TEXT, limit=5) == 6

@@ -13,7 +13,7 @@ from tokpar.contract.interfaces import TokenizerAdapter, facts_of
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import OptionError
 from tokpar.pipeline.plan import serial_report
-from tokpar.process.limits import require_choice, require_count, require_text
+from tokpar.process.limits import require_choice, require_count
 from tokpar.results.adding_up import EncodeRows, concatenate
 from tokpar.results.encoding import Encoding
 from tokpar.results.seams import NO_SEAMS
@@ -58,15 +58,15 @@ def count_up_to(
     tokenizer: TokenizerAdapter,
     encode: EncodeRows,
     limit: int,
-    encode_whole: Callable[[str], Encoding],
+    count_whole: Callable[[str], int],
 ) -> int:
-    """Returns the number of ids of `encode_whole(text)`, or `limit` + 1 if there are more.
+    """Returns `count_whole(text)`, the number of ids of the text, or `limit` + 1 if it is more.
 
-    `encode_whole` is called where settings truncate, pad, or depend on the whole text."""
-    text = require_text(text)
+    `count_whole` is called where settings truncate, pad, or depend on the whole text, and for a
+    text of which no beginning would be tried."""
     require_count("limit", limit, 0)
-    if inserted_ids(tokenizer) is None:
-        return min(len(encode_whole(text).ids), limit + 1)
+    if len(text) <= 2 * _least_chars(limit) or inserted_ids(tokenizer) is None:
+        return min(count_whole(text), limit + 1)
     require_accepted(text, tokenizer)
     special = special_tokens_of(tokenizer).count
     found = _first(text, tokenizer, encode, max(0, limit + 1 - special), "right")
@@ -87,9 +87,14 @@ def _first(
     return found
 
 
+def _least_chars(ids: int) -> int:
+    """The code points of the first part of a text that is tried for so many ids."""
+    return max(_LEAST_CHARS, _CHARS_PER_TOKEN * ids)
+
+
 def _ends(text: str, tokenizer: TokenizerAdapter, least_count: int, side: Side) -> Iterator[str]:
     """Yield longer and longer beginnings (or ends) of the text up to a certified cut, then all."""
-    size = max(_LEAST_CHARS, _CHARS_PER_TOKEN * least_count)
+    size = _least_chars(least_count)
     finder = finder_for(facts_of(tokenizer))
     cut = finder.refusal_for(text) is None
     while cut and 2 * size < len(text):

@@ -42,9 +42,15 @@ class Front:
         """The compiled call; None until its tables are there, and where there will be none."""
         return self.later.call
 
+    @property
+    def is_final(self) -> bool:
+        """True if `one` post-processes; else it returns what `plain` returns."""
+        call = self.later.call
+        return call is not None and call.is_final
+
     def one(self, text: str) -> IdArray | None:
-        """Returns the ids of `text`, uint32 (n,), read-only; with special tokens if the call
-        `is_final`. None if only the engine knows them."""
+        """Returns the ids of `text`, uint32 (n,), read-only; with special tokens if it `is_final`.
+        None if only the engine knows them."""
         call = self.later.call
         if call is None:
             return None

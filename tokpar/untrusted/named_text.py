@@ -78,7 +78,7 @@ def has_private(text: str, first: int, count: int) -> bool:
     """True if one of `count` characters from `first` on stands in the text."""
     if text.isascii():
         return False
-    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
     return bool((codes - np.uint32(first) < count).any())
 
 

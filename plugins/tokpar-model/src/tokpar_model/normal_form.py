@@ -43,7 +43,7 @@ def normalize_text(text: str, stages: tuple[Normalize, ...]) -> str:
 
 def _require_frozen(text: str) -> None:
     present = np.zeros(POINTS, dtype=np.bool_)
-    present[np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)] = True
+    present[np.frombuffer(text.encode("utf-32-le"), "<u4")] = True
     ranges = [(low, high) for low, high, _ in load_tables().ranges] + [*load_pictographs()]
     present[:0x80] = False
     for low, high in ranges:

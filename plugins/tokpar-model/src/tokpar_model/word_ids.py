@@ -69,7 +69,7 @@ class WordRows:
 
     def _kinds_of(self, text: str) -> NDArray[np.uint8]:
         """Returns the kind of each character. Refused if one is not known."""
-        codes = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
+        codes = np.frombuffer(text.encode("utf-32-le"), "<u4")
         for code in np.unique(codes[self._kinds[codes] == UNKNOWN]).tolist():
             char = chr(code)
             self._kinds[code], form = require_known(self._tokenizer.kind_of(char), char)
