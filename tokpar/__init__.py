@@ -46,10 +46,9 @@ Load a tokenizer with settings, and choose how a text is cut and joined:
 >>> [record.name for record in tokpar.strategies() if record.lossless][:3]
 ['auto', 'blocks', 'cut']
 
-Keep the library that you use, and make it faster: `tokpar.as_hf(tokenizer)` and
-`tokpar.patch_transformers()` for transformers, `tokpar.as_tiktoken(encoding)` and
-`tokpar.patch_tiktoken()` for tiktoken, `tokpar.as_tokenizers(tokenizer)` and
-`tokpar.patch_tokenizers()` for tokenizers.
+Keep the library that you use, and make it faster: `tokpar.as_hf(tokenizer)` for transformers,
+`tokpar.as_tiktoken(encoding)`, `tokpar.as_tokenizers(tokenizer)`, and `patch_transformers()`,
+`patch_tiktoken()`, `patch_tokenizers()` for programs that load their own.
 
 In a shell: `tokpar try TOKENIZER FILE`, `tokpar encode FILE`, `tokpar --help`."""
 

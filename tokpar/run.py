@@ -11,6 +11,7 @@ import logging
 import os
 import runpy
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 
@@ -22,8 +23,12 @@ def main(arguments: list[str]) -> int:
     if not program:
         print("usage: python -m tokpar.run [-m MODULE | PROGRAM.py] [ARGUMENTS ...]")
         return 2
-    for library in ("transformers", "tiktoken", "tokenizers"):
-        _patch(library)
+    from tokpar.integrations.patch import patch_transformers
+    from tokpar.integrations.patch_tiktoken import patch_tiktoken
+
+    _patch("transformers", patch_transformers)
+    _patch("tiktoken", patch_tiktoken)
+    _patch("tokenizers", _patch_tokenizers)
     sys.argv = program
     sys.path[0] = os.getcwd() if is_module else str(Path(program[0]).resolve().parent)
     if is_module:
@@ -33,13 +38,18 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _patch(library: str) -> None:
+def _patch_tokenizers() -> None:
+    from tokpar.integrations.patch_tokenizers import patch_tokenizers  # not for tokenizers 1.x
+
+    patch_tokenizers()
+
+
+def _patch(library: str, patch: Callable[[], object]) -> None:
     """Patch a library, or log in one line why the program runs without."""
-    import tokpar
     from tokpar.process.interrupts import raise_foreign
 
     try:
-        getattr(tokpar, f"patch_{library}")()
+        patch()
     except Exception as error:  # whatever is wrong, the program runs as without tokpar
         raise_foreign(error)
         said = f"{type(error).__name__}: {error}".partition("\n")[0]

@@ -85,14 +85,21 @@ class EngineOffsets:
     def _without_engine(self, text: str, ids: IdArray) -> SpanArray | None:
         """Returns the offsets of a text by the compiled call, or by token lengths if tokens tile
         every text."""
-        places = self._places(text)
-        if places is not None and np.array_equal(places.ids, ids):
+        places = self.places_of(text, ids)
+        if places is not None:
             return places.spans
         try:
             known = None if self.lengths is None else self.lengths.spans(ids, text)
         except LookupError:
             return None
         return None if known is None else code_point_spans(known, text)
+
+    def places_of(self, text: str, ids: IdArray) -> TokenPlaces | None:
+        """Returns where the tokens `ids` of a text are, by the compiled call; None if only the
+        engine knows."""
+        places = self._places(text)
+        is_known = places is not None and places.ids.tobytes() == ids.tobytes()
+        return places if is_known else None
 
     def _places(self, text: str) -> TokenPlaces | None:
         places: TokenPlaces | None = None if self.front is None else self.front.places(text)

@@ -401,10 +401,10 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         """Returns the `tokens` of the engine's own encoding for ids of a text. Raises LookupError
         if the name of one of them depends on the text, and ChangedError."""
         names = [*map(self._token_names.get, ids)]
-        if None in names:  # not read yet, or not known
-            self._require_unchanged()
-            return self._token_names.names_of(ids)
-        return names  # type: ignore[return-value]  # no None is in it
+        if None not in names:
+            return names  # type: ignore[return-value]
+        self._require_unchanged()
+        return self._token_names.names_of(ids)
 
     @cached_property
     def _token_names(self) -> TokenNames:
@@ -431,21 +431,14 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         return places.words
 
     def places(self, text: str, ids: IdArray) -> TokenPlaces | None:
-        """Returns where the tokens of a text are, by the compiled call; None if only the engine
-        knows. `ids`: those of the text."""
-        front = front_of(self)
-        places = None if front is None else front.places(text)
-        is_known = places is not None and places.ids.tobytes() == ids.tobytes()
-        return places if is_known else None
+        """Returns the places of the tokens `ids` of a text; None if only the engine knows."""
+        return self._engine_offsets.places_of(text, ids)
 
     def trimmed(self, ids: IdArray, spans: SpanArray, add_special_tokens: bool) -> SpanArray | None:
         """Returns what `offset_mapping` returns for the `spans` of one text that is not truncated;
-        None if the trimming depends on the text. Raises ChangedError."""
+        None if only `offset_mapping` knows it."""
         known = self._trimmings.get(add_special_tokens)
-        if known is None:
-            self._require_unchanged()
-            known = self._trimming(add_special_tokens)
-        return known.trim_one(ids, spans)
+        return None if known is None else known.trim_one(ids, spans)
 
     def _trimming(self, add_special_tokens: bool) -> Trimming:
         from tokpar.adapters.hf_trimming import trimming_of  # encoding does without it
