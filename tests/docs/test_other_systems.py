@@ -85,8 +85,9 @@ def names_in_sources() -> list[str]:
     """The names of `WINDOWS` that a source of this project mentions."""
     paths = [*(ROOT / "tokpar").rglob("*.py"), *(ROOT / "plugins").glob("*/src/**/*.py")]
     source = "\n".join(path.read_text("utf-8") for path in paths)
-    found = [name for name in WINDOWS if re.search(rf"\b(?<!\.){re.escape(name)}\b", source)]
-    return sorted({*found, *MISSED_BEFORE})
+    # one search for all names: a search for each took seconds in each process of the tests
+    found = {name for pair in re.findall(r"(?<![\w.])((\w+)(?:\.\w+)?)", source) for name in pair}
+    return sorted({*(name for name in WINDOWS if name in found), *MISSED_BEFORE})
 
 
 def outcome_without(*names: str) -> str:

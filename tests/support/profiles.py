@@ -35,12 +35,14 @@ def drawn(count: int) -> int:
 
 
 def at_most(count: int) -> settings:
-    """Fewer examples in ci, for a property whose one example costs as much as many of others;
-    `deep` draws all that it is asked for."""
+    """Settings for a property whose one example costs as much as many examples of others: `count`
+    examples in ci, a fifth of them in quick, but 5 or more; `deep` draws all that it is asked
+    for."""
     profile = chosen_profile()
-    return settings(
-        max_examples=EXAMPLES[profile] if profile == "deep" else min(count, EXAMPLES[profile])
-    )
+    if profile == "deep":
+        return settings(max_examples=EXAMPLES[profile])
+    most = min(count, EXAMPLES[profile])
+    return settings(max_examples=min(most, max(5, count // 5)) if is_quick() else most)
 
 
 def divided(count: int) -> settings:

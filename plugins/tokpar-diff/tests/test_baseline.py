@@ -82,8 +82,13 @@ def test_a_change_is_found(
     found = printed.json["differences"]
     assert aspect in found[0]["aspects"]
     assert found[0]["row_a"][aspect] != found[0]["row_b"][aspect]
-    shown = run("diff", mutated(tmp_path, change), "--baseline", written).out
-    assert f"spelled otherwise than in the baseline: {part}" in shown
+
+
+def test_a_reader_sees_the_change_and_the_text_that_differs(written: Path, tmp_path: Path) -> None:
+    changed = mutated(tmp_path, set_flag("rstrip"))
+    found = run("diff", changed, "--baseline", written, "--json").json["differences"]
+    shown = run("diff", changed, "--baseline", written).out
+    assert "spelled otherwise than in the baseline: added tokens" in shown
     assert repr(found[0]["text"]) + " (" in shown
 
 

@@ -209,8 +209,13 @@ def test_it_finds_a_text_that_needs_each_of_its_characters(
         shorter = first["text"][:k] + first["text"][k + 1 :]
         ids = [Tokenizer.from_file(str(path)).encode(shorter).ids for path in (a, b)]
         assert ids[0] == ids[1], shorter
+
+
+def test_a_reader_sees_the_text_that_differs(tmp_path: Path) -> None:
+    a, b = mutated(tmp_path), mutated(tmp_path, set_flag("rstrip"), name="b.json")
+    found = run("diff", a, b, "--json").json["differences"][0]
     shown = run("diff", a, b).out
-    assert repr(first["text"]) in shown
+    assert repr(found["text"]) in shown
     assert "different: ids" in shown
 
 
