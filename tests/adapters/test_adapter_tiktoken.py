@@ -187,7 +187,7 @@ def test_special_tokens_that_are_not_allowed_are_text_whatever_encode_to_numpy_m
         return np.array(ids, dtype=np.uint32)
 
     monkeypatch.setattr(tiktoken.Encoding, "encode_to_numpy", of_early_releases)
-    adapters._numpy_takes_settings.cache_clear()
+    adapters.numpy_takes_settings.cache_clear()
     try:
         own = small({"<|end|>": 300})
         settings: dict[str, Any] = {"allowed_special": set(), "disallowed_special": ()}
@@ -195,4 +195,4 @@ def test_special_tokens_that_are_not_allowed_are_text_whatever_encode_to_numpy_m
         assert tokpar.load(own, **settings).encode("a<|end|>").tolist() == expected
         assert tokpar.encode("a<|end|>", tokpar.load(own, **settings)) == expected
     finally:
-        adapters._numpy_takes_settings.cache_clear()
+        adapters.numpy_takes_settings.cache_clear()

@@ -151,7 +151,7 @@ def _from_file(
 
 
 @cache
-def _numpy_takes_settings() -> bool:
+def numpy_takes_settings() -> bool:
     """False where `encode_to_numpy` matches special tokens that are not allowed, as that of
     tiktoken 0.9 does."""
     ranks = {bytes([byte]): byte for byte in range(256)}
@@ -182,7 +182,7 @@ class TiktokenTokenizer(EncodingAdapter, CachedAdapter):
         self._disallowed_specials = _names(
             "disallowed_special", disallowed_special, everything - allowed_specials
         )
-        self._asks_numpy = everything <= allowed_specials or _numpy_takes_settings()
+        self._asks_numpy = everything <= allowed_specials or numpy_takes_settings()
 
     @cached_property
     def facts(self) -> Facts:

@@ -20,6 +20,7 @@ ALL: Literal["all"] = "all"
 MOST_CHOICES = 64
 """Pairs of arguments of which the meaning is kept."""
 _STR = frozenset([str])
+_SIMPLE = frozenset([type(None), str, int, tuple])
 _COLLECTIONS = frozenset([set, frozenset, tuple, list, dict])
 
 
@@ -135,6 +136,8 @@ def find_any(contents: frozenset[str]) -> re.Pattern[str]:
 
 def _words_of(refused: Any) -> frozenset[str] | None:
     """Returns the strings of a collection as a set; None for what is no collection of strings."""
+    if not refused and type(refused) in _SIMPLE:
+        return NOTHING
     if type(refused) not in _COLLECTIONS or (refused and not _are_words(refused)):
         return None
     return frozenset(refused)

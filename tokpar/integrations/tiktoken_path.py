@@ -23,13 +23,10 @@ from tokpar.integrations.tiktoken_arguments import (
     Choice,
     DisallowedSpecial,
     SpecialTokens,
-    find_any,
-    is_all,
 )
 from tokpar.integrations.tiktoken_calls import CompiledTexts, LaterTexts
 from tokpar.integrations.tiktoken_offsets import TokenOffsets
 from tokpar.loading import load
-from tokpar.process.interrupts import raise_foreign
 from tokpar.results.encoding import Batch
 from tokpar.results.text_counts import (
     ARGUMENTS,
@@ -54,8 +51,6 @@ MANY_IDS = 1 << 16
 """Ids from which on shared objects are faster than new ones, which are near in memory."""
 FEW_PIECES = 16
 """Sections and special tokens up to which one call for each section is faster than one for all."""
-Own = Callable[..., object]
-"""A method of tiktoken that takes a text, `allowed_special` and `disallowed_special`."""
 
 
 class FastPath:
@@ -117,7 +112,6 @@ class FastPath:
         text: str,
         allowed_special: AllowedSpecial,
         disallowed_special: DisallowedSpecial,
-        own: Own | None = None,
         mends_surrogates: bool = True,
     ) -> list[IdArray] | None:
         """Returns the ids of a text that `ask` does not know, in one row or several; None if
@@ -133,7 +127,7 @@ class FastPath:
                     return found
         if len(text) < self.smallest_text or not (mends_surrogates or not has_surrogate(text)):
             return None
-        rows = self._pipeline_rows([text], allowed_special, disallowed_special, own)
+        rows = self._pipeline_rows([text], allowed_special, disallowed_special)
         return None if rows is None else [rows.ids]
 
     def _rows_of_sections(
@@ -211,7 +205,6 @@ class FastPath:
         texts: list[str],
         allowed_special: AllowedSpecial,
         disallowed_special: DisallowedSpecial,
-        own: Own | None = None,
     ) -> list[list[int]] | None:
         """Returns the ids of each text; None if tiktoken's batch call must be asked. Raises the
         error that tiktoken raises for the first text with a disallowed special token."""
@@ -219,7 +212,7 @@ class FastPath:
         if self.takes_all:
             rows = self._compiled_rows(texts, allowed_special, disallowed_special)
         if rows is None and self._is_large(texts):
-            rows = self._pipeline_rows(texts, allowed_special, disallowed_special, own)
+            rows = self._pipeline_rows(texts, allowed_special, disallowed_special)
         return None if rows is None else self.int_lists(rows)
 
     def _compiled_rows(
@@ -253,21 +246,18 @@ class FastPath:
         texts: Sequence[str],
         allowed_special: AllowedSpecial,
         disallowed_special: DisallowedSpecial,
-        own: Own | None = None,
     ) -> Rows | None:
-        """Returns the ids of texts; None if tiktoken must be called for its error: its method `own`
-        takes no such arguments, a text holds a disallowed special token, or an engine failed."""
-        if own is not None and not _accepts(own, allowed_special, disallowed_special):
+        """Returns the ids of texts; None if tiktoken must be called, and also for its error: it
+        reads the arguments in another way, a text holds a disallowed special token, or an engine
+        failed."""
+        choice = self.specials.choice(allowed_special, disallowed_special)
+        if choice is None:
             return None
-        specials = self.original.special_tokens_set
-        allowed = frozenset(specials if is_all(allowed_special) else specials & allowed_special)
-        refused = disallowed_special or ()
-        refused = specials - allowed if is_all(refused) else frozenset(refused)
-        if _any_holds(texts, frozenset(refused)):
+        if choice.find_refused is not None and any(map(choice.find_refused.search, texts)):
             return None
         texts = [_without_surrogates(text) for text in texts]
-        if not _any_holds(texts, allowed):
-            allowed = NOTHING  # all ids are those of ordinary text: one cache serves them
+        counts = choice.find_allowed is not None and any(map(choice.find_allowed.search, texts))
+        allowed = choice.allowed if counts else NOTHING  # one cache serves all ordinary text
         try:
             adapter = self.adapter_for(allowed)
             batch = self.encode_batch(texts, adapter)
@@ -318,23 +308,6 @@ def _int_objects(size: int) -> NDArray[np.object_]:
 
 def _hashable(special: Any) -> Any:
     return special if isinstance(special, str) else frozenset(special)
-
-
-def _accepts(
-    own: Own, allowed_special: AllowedSpecial, disallowed_special: DisallowedSpecial
-) -> bool:
-    """True if a method of tiktoken takes these arguments."""
-    try:
-        own("", allowed_special=allowed_special, disallowed_special=disallowed_special)
-    except Exception as error:
-        raise_foreign(error)
-        return False
-    return True
-
-
-def _any_holds(texts: Sequence[str], contents: frozenset[str]) -> bool:
-    search = find_any(contents).search
-    return bool(contents) and any(search(text) is not None for text in texts)
 
 
 def _without_surrogates(text: str) -> str:

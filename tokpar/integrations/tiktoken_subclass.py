@@ -9,7 +9,7 @@ from typing import Any
 import tiktoken
 import tiktoken.registry
 
-from tokpar.adapters.tiktoken import TiktokenTokenizer
+from tokpar.adapters.tiktoken import TiktokenTokenizer, numpy_takes_settings
 from tokpar.adapters.tiktoken_encodings import OwnEncoding
 from tokpar.arrays import IdArray, concatenate_ids, frozen_ids, plain_text
 from tokpar.contract.interfaces import TokenizerAdapter
@@ -83,7 +83,7 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
             if not is_neutral:
                 disallowed_special = reusable(disallowed_special)
             text = plain_text(text)
-            found = path.other_rows(text, allowed_special, disallowed_special, own)
+            found = path.other_rows(text, allowed_special, disallowed_special)
             if found is not None:
                 return path.int_list(found)
         ids: list[int] = own(
@@ -131,7 +131,11 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
             if not is_neutral:
                 disallowed_special = reusable(disallowed_special)
             text = plain_text(text)
-            rows = path.other_rows(text, allowed_special, disallowed_special, own, False)
+            choice = path.specials.choice(allowed_special, disallowed_special)
+            if choice is not None and not numpy_takes_settings():
+                choice.check(text)
+                allowed_special, disallowed_special = ALL, ()  # as tiktoken 0.9 reads the others
+            rows = path.other_rows(text, allowed_special, disallowed_special, False)
             if rows is not None:
                 return frozen_ids(concatenate_ids(rows))
         ids: IdArray = own(
@@ -173,9 +177,8 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
             return own
         texts = [*map(plain_text, text)]
         if {*map(type, texts)} <= {str}:
-            own_call = path.original.encode if special else None
             choice = special or {"allowed_special": NOTHING, "disallowed_special": NOTHING}
-            found = path.lists(texts, **choice, own=own_call)
+            found = path.lists(texts, **choice)
             if found is not None:
                 return found
         return [*getattr(super(), name)(texts, **options)]  # which calls and counts each text
