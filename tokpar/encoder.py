@@ -507,7 +507,8 @@ class Encoder:
             return self._count(text)
         from tokpar.chunks.end_ids import count_up_to  # importing tokpar does without it
 
-        return count_up_to(text, self.tokenizer, self.rows_of_parts, limit, self._count)
+        rows_of = self.rows_of_parts
+        return count_up_to(text, self.tokenizer, rows_of, limit, self._count, self.exact)
 
     def _count(self, text: str) -> int:
         """Returns the number of ids of `encode(text)`, without an `Encoding` where it can."""

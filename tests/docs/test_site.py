@@ -15,7 +15,7 @@ from tests.support.paths import ROOT
 CONFIG = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
 GROUPS = ["Replace", "Do", "Trust", "Extend", "Look up"]
 GENERATED = {"commands.md", "api/index.md"}
-MOST_WORDS, MOST_OF_ALL = 2300, 20_000
+MOST_WORDS, MOST_OF_ALL = 2300, 21_000
 """Of the pages that somebody writes."""
 CODE = re.compile(r"^```(?:.*\n)*?```$|^    .*$|`[^`\n]+`", re.MULTILINE)
 SITE = sorted(

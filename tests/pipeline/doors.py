@@ -119,6 +119,7 @@ def check_session(
         assert session.ids.tolist() == own_ids(tokenizer, text + more), (text, more)
         session.truncate(len(text))
         session.replace(start, stop, more)
+        assert session.count == len(own_ids(tokenizer, edited)), edited
         assert session.ids.tolist() == own_ids(tokenizer, edited), (text, start, stop, more)
         session.update(text[:stop] + more)
         assert session.ids.tolist() == own_ids(tokenizer, session.text), (edited, session.text)

@@ -59,13 +59,15 @@ def count_up_to(
     encode: EncodeRows,
     limit: int,
     count_whole: Callable[[str], int],
+    is_exact: bool,
 ) -> int:
     """Returns `count_whole(text)`, the number of ids of the text, or `limit` + 1 if it is more.
 
     `count_whole` is called where settings truncate, pad, or depend on the whole text, and for a
-    text of which no beginning would be tried."""
+    text of which no beginning would be tried, unless it may be approximate."""
     require_count("limit", limit, 0)
-    if len(text) <= 2 * _least_chars(limit) or inserted_ids(tokenizer) is None:
+    is_short = is_exact and len(text) <= 2 * _least_chars(limit)
+    if is_short or inserted_ids(tokenizer) is None:
         return min(count_whole(text), limit + 1)
     require_accepted(text, tokenizer)
     special = special_tokens_of(tokenizer).count

@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from tokpar.arrays import IdArray, SpanArray, frozen_ids, has_surrogate
+from tokpar.contract.adapter import inserted_ids
 from tokpar.contract.interfaces import PostProcesses, TokenizerAdapter, facts_of
 from tokpar.cuts.stable_cuts import stable_cuts_for
 from tokpar.errors import OptionError
@@ -97,6 +98,15 @@ class Session:
     def __len__(self) -> int:
         """The length of the text in code points."""
         return self._state.chars
+
+    @property
+    def count(self) -> int:
+        """The number of `ids`, without making them unless truncation or padding changes it."""
+        with self._lock:
+            inserted = inserted_ids(self._tokenizer)
+            if inserted is None:
+                return len(self.ids)
+            return self._state.count + sum(map(len, inserted))
 
     @property
     def revision(self) -> int:
