@@ -395,6 +395,20 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         of the texts."""
         self._require_unchanged()
         spans = self._engine_offsets.spans_of(texts, rows) if char_spans is None else char_spans
+        add = add_special_tokens
+        return self.trimmed_spans(texts, rows, spans, add_special_tokens=add, cut=cut)
+
+    def trimmed_spans(
+        self,
+        texts: Sequence[str],
+        rows: Rows,
+        spans: SpanArray,
+        *,
+        add_special_tokens: bool,
+        cut: tuple[IntArray, IntArray] | None,
+    ) -> SpanArray:
+        """Returns what `offset_mapping` returns for offsets that are not trimmed, without a look
+        at the model."""
         return self._trimming(add_special_tokens).trim(texts, rows, spans, cut)
 
     def token_names(self, ids: Sequence[int]) -> list[str]:
@@ -404,10 +418,11 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         if None not in names:
             return names  # type: ignore[return-value]
         self._require_unchanged()
-        return self._token_names.names_of(ids)
+        return self.names.names_of(ids)
 
     @cached_property
-    def _token_names(self) -> TokenNames:
+    def names(self) -> TokenNames:
+        """The names of the ids, without a look at the model."""
         from tokpar.adapters.hf_token_names import TokenNames  # encoding does without it
 
         return TokenNames(self._chunks)
@@ -446,7 +461,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         known = self._trimmings.get(add_special_tokens)
         if known is None:
             post_processor = self._whole.post_processor
-            known = trimming_of(post_processor, self._token_names, self.facts, add_special_tokens)
+            known = trimming_of(post_processor, self.names, self.facts, add_special_tokens)
             self._trimmings[add_special_tokens] = known
         return known
 

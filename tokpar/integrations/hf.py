@@ -13,6 +13,7 @@ from functools import cache, wraps
 from itertools import pairwise
 from typing import Any
 
+from tokenizers import Tokenizer
 from transformers import BatchEncoding, PreTrainedTokenizerFast
 from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy
 
@@ -23,16 +24,18 @@ from tokpar.compiled.front import LONGEST_ALONE
 from tokpar.contract.adapter import later_call_of
 from tokpar.encoder import Encoder
 from tokpar.errors import OptionError
-from tokpar.integrations.hf_columns import columns_of, is_handed_over, plain_columns_of
+from tokpar.integrations.compiled_rows import LONGEST_ALONE, call_of, row_of
+from tokpar.integrations.hf_answers import Answers, result_of
+from tokpar.integrations.hf_arguments import is_for_own_call, settings_of_call
+from tokpar.integrations.hf_columns import columns_of, is_handed_over
 from tokpar.integrations.hf_encodings import OWN_ANSWERS, EncodedCall
 from tokpar.integrations.hf_own_calls import OwnCalls, has_own_engine
 from tokpar.integrations.hf_release import (
     FOLLOWED_METHODS,
     HAS_BATCH_CALL,
-    PLAIN_ARGUMENTS,
     copied_settings,
-    pad_token_of,
 )
+from tokpar.integrations.hf_running_calls import begin_call, end_call
 from tokpar.integrations.hf_untrusted import apply_template, encode_untrusted, require_one_text
 from tokpar.integrations.row_columns import Columns, Frame, frame_of
 from tokpar.process.fork_locks import is_child, own_lock
@@ -41,10 +44,6 @@ from tokpar.results.text_counts import ARGUMENTS, COMPILED, LEFT_OVER, OF_DROP_I
 SMALLEST_TEXT = 4096
 """Code points of a text, or of all texts of a batch, below which only the engine is asked where the
 tokenizer has no compiled call."""
-_ENGINE_SETTINGS = (
-    *("max_length", "stride", "pad_to_multiple_of", "padding_side", "split_special_tokens"),
-)
-"""Arguments of `_encode_plus` that transformers sets on the engine."""
 _KEY = "_tokpar"
 _ONE_COMPILED = {COMPILED: 1}
 
@@ -133,6 +132,7 @@ class Acceleration:
         self._encoder: Encoder | None = None
         self._lock = own_lock(self)
         self.own_calls = OwnCalls(original, lambda: self.encoder().tokenizer)
+        self._answers: Answers | None = None
         self._frames: tuple[object, dict[bool, Frame]] = (None, {})
 
     def encoder(self) -> Encoder:
@@ -164,44 +164,48 @@ class Acceleration:
         later = None if self._encoder is None else later_call_of(self._encoder.tokenizer)
         return later is not None and later.call is not None and not later.why_none
 
-    def count_own(self, text: Any, is_handed_over: bool) -> None:
-        """Count a text, or a batch of texts, that the engine encodes by its own call.
-        `is_handed_over`: because of the arguments."""
+    def count_own(self, text: Any) -> None:
+        """Count a text, or a batch of texts, that the engine encodes by its own call."""
         is_one = not isinstance(text, (list, tuple))
-        if is_one and is_handed_over:
-            self.counts.one_handed_over()
-            return
         made = self._encoder
         reason = ARGUMENTS if made is None else made.fallback_reason
         if reason == LEFT_OVER and not (isinstance(text, str) and has_surrogate(text)):
             reason = ARGUMENTS  # the compiled call was not asked
         self.counts.add_own(1 if is_one else len(text), reason)
 
-    def call(
-        self,
-        text: Any,
-        *,
-        add_special_tokens: object = True,
-        truncation: object = None,
-        max_length: object = None,
-        padding: object = False,
-        return_tensors: object = None,
-        return_offsets_mapping: object = False,
-        sanitize_control_tokens: object = False,
-        verbose: bool = True,
-    ) -> BatchEncoding | None:
-        """The result of a call with these arguments; None where transformers' own `__call__` has to
-        look further."""
-        is_plain = padding is False and return_tensors is None and not sanitize_control_tokens
-        if not is_plain or type(add_special_tokens) is not bool:
+    def hand_over(
+        self, method: Callable[..., Any], text: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """What a method of the base class returns, for arguments that only transformers reads."""
+        is_one = isinstance(text, str) or not isinstance(text, (list, tuple)) or not text
+        if is_one or (kwargs.get("is_split_into_words") and isinstance(text[0], str)):
+            self.counts.one_handed_over()
+        else:
+            self.counts.add_own(len(text), ARGUMENTS)
+        original = self.original
+        settings = settings_of_call(original, kwargs)
+        engine = original.__dict__["_tokenizer"]
+        if type(engine) is not Tokenizer or not begin_call(engine, settings):
+            return self.own_calls.run(method, settings, text, *args, **kwargs)
+        try:  # microseconds count here
+            return method(original, text, *args, **kwargs)
+        finally:
+            end_call(engine)
+
+    @property
+    def answers(self) -> Answers | None:
+        """What answers calls from the compiled call; None without one, and before the first
+        call."""
+        known, encoder = self._answers, self._encoder
+        if known is not None and known.encoder is encoder:
+            return known
+        call = None if encoder is None else call_of(encoder)
+        if encoder is None or call is None or not has_own_engine(self.original):
             return None
-        text = _plain(text)
-        columns = plain_columns_of(
-            self.original, truncation, max_length, bool(return_offsets_mapping)
-        )
-        if columns is None or not self.takes(text):
+        if self.smallest_text == NEVER or not _is_current(encoder, self.original):
             return None
-        return self.encode(text, add_special_tokens, columns, verbose)
+        known = self._answers = Answers(self, encoder, call)
+        return known
 
     def answer(
         self,
@@ -250,31 +254,17 @@ class Acceleration:
             self.counts.one_compiled()
         else:
             self.counts.add(ways, encoder.fallback_reason)
-        return self.result(data, row_encodings, isinstance(text, str), verbose)
-
-    def result(
-        self, data: dict[str, Any], row_encodings: EncodedCall, is_one: bool, verbose: bool
-    ) -> BatchEncoding:
-        """The result of a call; `data` has its columns. `is_one`: of a text, not of a batch."""
-        columns, sequences = row_encodings.columns, row_encodings.frame.sequences
-        for row in data["input_ids"]:
-            self.original._eventual_warn_about_too_long_sequence(row, columns.max_length, verbose)
-        if columns.tensors is not None:
-            return BatchEncoding(data, row_encodings, columns.tensors, n_sequences=sequences)
-        if is_one:
-            data = {name: v if name == "length" else v[0] for name, v in data.items()}
-        return _batch_encoding(data, row_encodings, sequences)
+        return result_of(self.original, data, row_encodings, isinstance(text, str), verbose)
 
     def _rows(
         self, encoder: Encoder, adapter: HuggingFaceTokenizer, texts: Sequence[str]
     ) -> tuple[Sequence[IdArray], Mapping[str, int]] | None:
         """The ids of texts before post-processing, and how many texts were encoded in each way;
         None where only the engine's own call is exact, or is as fast."""
-        later = adapter.later_call
-        call = None if later is None or not encoder.takes_compiled_call else later.call
+        call = call_of(encoder)
         try:
             if len(texts) == 1 and call is not None and len(texts[0]) < LONGEST_ALONE:
-                ids = call.encode_plain(texts[0])
+                ids = row_of(call, texts[0])
                 if ids is not None:
                     return [ids], _ONE_COMPILED
             is_short = len(texts) == 1 and len(texts[0]) < encoder.smallest_split
@@ -313,21 +303,6 @@ def _is_current(encoder: Encoder, tokenizer: Any) -> bool:
     return adapter.look.is_same(tokenizer.backend_tokenizer, tokenizer)
 
 
-_FIELDS = {"data": {}, "_encodings": [], "_n_sequences": 1}
-_HAS_PLAIN_FIELDS = vars(BatchEncoding({}, [], n_sequences=1)) == _FIELDS
-
-
-def _batch_encoding(
-    data: dict[str, Any], row_encodings: EncodedCall, sequences: int
-) -> BatchEncoding:
-    """What the constructor makes, which takes more time than a short text."""
-    if not _HAS_PLAIN_FIELDS:
-        return BatchEncoding(data, row_encodings, n_sequences=sequences)
-    found = object.__new__(BatchEncoding)
-    found.__dict__.update(data=data, _encodings=row_encodings, _n_sequences=sequences)
-    return found
-
-
 def _is_followed(tokenizer: Any, kind: type) -> bool:
     """True if the tokenizer, of class `kind` or of a subclass, has no method of its own that
     transformers' `__call__` would call."""
@@ -350,13 +325,6 @@ def _plain(text: Any) -> Any:
     return [plain_text(each) for each in text] if odd else text
 
 
-def _settings(tokenizer: Any, how: object, args: object, kwargs: dict[str, Any]) -> object:
-    """What a call of `_encode_plus` sets on the engine."""
-    arguments = [*map(kwargs.get, _ENGINE_SETTINGS)]
-    sides = tokenizer.truncation_side, tokenizer.padding_side, tokenizer.split_special_tokens
-    return how, args, *arguments, *sides, pad_token_of(tokenizer), tokenizer.pad_token_type_id
-
-
 @cache
 def accelerate_class(base: Any) -> type:
     """The subclass of `base`, a class of fast tokenizers, that encodes long texts with tokpar. The
@@ -369,11 +337,40 @@ def accelerate_class(base: Any) -> type:
         def __call__(self, text: Any = None, *args: Any, **kwargs: Any) -> Any:
             if kwargs.get("untrusted") is not None:
                 require_one_text(text, args, kwargs)
-            if not args and kwargs.keys() <= PLAIN_ARGUMENTS and _is_followed(self, kind):
-                found = self._tokpar_state().call(text, **kwargs)
+            elif _is_followed(self, kind):
+                state = self._tokpar_state()
+                if is_for_own_call(self, args, kwargs):
+                    return state.hand_over(base.__call__, text, args, kwargs)
+                answers = None if args else state.answers
+                found = None if answers is None else answers.call(text, kwargs)
                 if found is not None:
                     return found
             return base.__call__(self, text, *args, **kwargs)
+
+        @wraps(base.encode)
+        def encode(self, text: Any, *args: Any, **kwargs: Any) -> Any:
+            if kwargs.get("untrusted") is None and _is_followed(self, kind):
+                state = self._tokpar_state()
+                if is_for_own_call(self, args, kwargs):
+                    return state.hand_over(base.encode, text, args, kwargs)
+                answers = None if args else state.answers
+                found = None if answers is None else answers.ids(text, kwargs)
+                if found is not None:
+                    return found
+            return base.encode(self, text, *args, **kwargs)
+
+        if base.tokenize is PreTrainedTokenizerFast.tokenize:
+
+            @wraps(base.tokenize)
+            def tokenize(
+                self, text: Any, pair: Any = None, add_special_tokens: Any = False, **kwargs: Any
+            ) -> Any:
+                if pair is None and not kwargs and _is_followed(self, kind):
+                    answers = self._tokpar_state().answers
+                    found = None if answers is None else answers.tokens(text, add_special_tokens)
+                    if found is not None:
+                        return found
+                return base.tokenize(self, text, pair, add_special_tokens, **kwargs)
 
         @wraps(base.apply_chat_template)
         def apply_chat_template(self, *args: Any, untrusted: Any = None, **kwargs: Any) -> Any:
@@ -414,8 +411,8 @@ def accelerate_class(base: Any) -> type:
                 found = state.answer(self, text, is_plain, add_special_tokens, how, kwargs)
                 if found is not None:
                     return found
-            state.count_own(text, not is_plain)
-            settings = _settings(self, how, args, kwargs)
+            state.count_own(text)
+            settings = how, args, settings_of_call(self, {**kwargs, "padding": True})
             given = text, text_pair, add_special_tokens, *how, *args
             return state.own_calls.run(base._encode_plus, settings, *given, **kwargs)
 
@@ -439,8 +436,8 @@ def accelerate_class(base: Any) -> type:
                     found = state.answer(self, texts, is_plain, add_special_tokens, how, kwargs)
                     if found is not None:
                         return found
-                state.count_own(texts, not is_plain)
-                settings = _settings(self, how, args, kwargs)
+                state.count_own(texts)
+                settings = how, args, settings_of_call(self, {**kwargs, "padding": True})
                 given = texts, add_special_tokens, *how, *args
                 return state.own_calls.run(base._batch_encode_plus, settings, *given, **kwargs)
 

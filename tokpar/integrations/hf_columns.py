@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 from transformers.tokenization_utils_base import (
-    LARGE_INTEGER,
     PaddingStrategy,
     TruncationStrategy,
 )
 
 from tokpar.integrations.hf_release import (
     KNOWN_ARGUMENTS,
-    LOGS_MISSING_LENGTHS,
     SPLITS_BY_DEFAULT,
 )
 from tokpar.integrations.row_columns import Columns
@@ -28,42 +25,6 @@ _INHERITED_ARGUMENTS = (
 _BY_DEFAULT = {"token_type_ids": None, "attention_mask": None}
 _OPTIONAL = ("token_type_ids", "attention_mask", "special_tokens_mask", "offset_mapping", "length")
 _ARGUMENTS = {"offset_mapping": "return_offsets_mapping"}
-
-
-@lru_cache
-def _plain_columns(
-    has: tuple[bool, bool, bool], max_length: int | None, most: int | None, side: str
-) -> Columns:
-    columns = ("token_type_ids", "attention_mask", "offset_mapping")
-    wanted = {"input_ids": True, **dict(zip(columns, has, strict=True))}
-    names = tuple(name for name, is_wanted in wanted.items() if is_wanted)
-    strategy = TruncationStrategy.LONGEST_FIRST
-    return Columns(
-        names, max_length, None if most is None else _truncation_to(most, strategy, side)
-    )
-
-
-def plain_columns_of(
-    tokenizer: Any, truncation: Any, max_length: Any, has_offsets: bool
-) -> Columns | None:
-    """The columns of a call with these arguments, and with no others that matter; None where
-    `columns_of` has to look further."""
-    most, inputs = None, tokenizer.model_input_names
-    if LOGS_MISSING_LENGTHS and (truncation is True) is (max_length is None):
-        return None
-    if truncation is True or (truncation is None and max_length is not None):
-        if max_length is None and tokenizer.model_max_length <= LARGE_INTEGER:
-            max_length = tokenizer.model_max_length
-        most = max_length
-    elif truncation is not None and truncation is not False:
-        return None
-    if max_length is not None and not _is_count(max_length):
-        return None
-    side = tokenizer.truncation_side
-    if type(tokenizer.split_special_tokens) is not bool or side not in ("left", "right"):
-        return None
-    has = "token_type_ids" in inputs, "attention_mask" in inputs, has_offsets
-    return _plain_columns(has, max_length, most, side)
 
 
 def is_handed_over(arguments: Mapping[str, Any]) -> bool:

@@ -41,11 +41,6 @@ if HAS_BATCH_CALL:
 SETTINGS = {"_special_tokens_map", "_extra_special_tokens", "model_input_names", "init_kwargs"}
 SETTINGS |= {"deprecation_warnings", "_additional_special_tokens"}
 """Attributes that transformers changes in place: `as_hf` copies them."""
-PLAIN_ARGUMENTS = {"add_special_tokens", "truncation", "max_length", "padding", "return_tensors"}
-PLAIN_ARGUMENTS |= {"return_offsets_mapping", "verbose"}
-"""Arguments of `__call__` that need not go through transformers' own."""
-if not HAS_BATCH_CALL:
-    PLAIN_ARGUMENTS |= {"sanitize_control_tokens"}
 
 
 def require_release() -> None:

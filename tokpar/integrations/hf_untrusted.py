@@ -15,6 +15,7 @@ from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.adapters.hf_version import numbers, own_methods
 from tokpar.arrays import IdArray, IntArray, SpanArray
 from tokpar.errors import OptionError
+from tokpar.integrations.hf_answers import result_of
 from tokpar.integrations.hf_encodings import OWN_ANSWERS, EncodedCall
 from tokpar.integrations.row_columns import Columns
 from tokpar.process.cached_property import cached_property
@@ -100,7 +101,7 @@ def encode_untrusted(
     except OWN_ANSWERS as error:
         raise OptionError(f"the offsets of this text are not known: {error}") from error
     state.counts.add({UNTRUSTED: len(texts)}, "")
-    return state.result(data, call, isinstance(text, str), verbose)
+    return result_of(state.original, data, call, isinstance(text, str), verbose)
 
 
 def _spans_and_control(text: Any, untrusted: Any, original: Any) -> tuple[list[Any], Any]:
