@@ -124,7 +124,7 @@ class QuickLook:
         ids = _sampled_ids(size)
         self._ids = (*ids[: -_QUICK : max(1, len(ids) // _QUICK)], *ids[-_QUICK:])
         kind: Any = type(model)
-        self._settings = _settings_of(kind)
+        self._settings = settings_of(kind)
         names = dict(zip(ids, look.model[2], strict=True))  # type: ignore[call-overload]
         self._model = look.model[0], look.model[1], [names[id_] for id_ in self._ids]
         self._components = look.asked_components

@@ -418,11 +418,10 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         if None not in names:
             return names  # type: ignore[return-value]
         self._require_unchanged()
-        return self.names.names_of(ids)
+        return self._token_names.names_of(ids)
 
     @cached_property
-    def names(self) -> TokenNames:
-        """The names of the ids, without a look at the model."""
+    def _token_names(self) -> TokenNames:
         from tokpar.adapters.hf_token_names import TokenNames  # encoding does without it
 
         return TokenNames(self._chunks)
@@ -461,7 +460,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         known = self._trimmings.get(add_special_tokens)
         if known is None:
             post_processor = self._whole.post_processor
-            known = trimming_of(post_processor, self.names, self.facts, add_special_tokens)
+            known = trimming_of(post_processor, self._token_names, self.facts, add_special_tokens)
             self._trimmings[add_special_tokens] = known
         return known
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tokenizers import Tokenizer
 from transformers import BatchEncoding, PreTrainedTokenizerFast
@@ -20,11 +20,9 @@ from transformers.tokenization_utils_base import PaddingStrategy, TruncationStra
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.adapters.hf_version import own_methods
 from tokpar.arrays import IdArray, has_surrogate, plain_text
-from tokpar.compiled.front import LONGEST_ALONE
-from tokpar.contract.adapter import later_call_of
+from tokpar.contract.adapter import front_of, later_call_of
 from tokpar.encoder import Encoder
 from tokpar.errors import OptionError
-from tokpar.integrations.compiled_rows import LONGEST_ALONE, call_of, row_of
 from tokpar.integrations.hf_answers import Answers, result_of
 from tokpar.integrations.hf_arguments import is_for_own_call, settings_of_call
 from tokpar.integrations.hf_columns import columns_of, is_handed_over
@@ -39,13 +37,15 @@ from tokpar.integrations.hf_running_calls import begin_call, end_call
 from tokpar.integrations.hf_untrusted import apply_template, encode_untrusted, require_one_text
 from tokpar.integrations.row_columns import Columns, Frame, frame_of
 from tokpar.process.fork_locks import is_child, own_lock
-from tokpar.results.text_counts import ARGUMENTS, COMPILED, LEFT_OVER, OF_DROP_INS, TextCounts
+from tokpar.results.text_counts import ARGUMENTS, LEFT_OVER, OF_DROP_INS, TextCounts
+
+if TYPE_CHECKING:
+    from tokpar.compiled.front import Front
 
 SMALLEST_TEXT = 4096
 """Code points of a text, or of all texts of a batch, below which only the engine is asked where the
 tokenizer has no compiled call."""
 _KEY = "_tokpar"
-_ONE_COMPILED = {COMPILED: 1}
 
 
 def calls() -> int:
@@ -199,12 +199,12 @@ class Acceleration:
         known, encoder = self._answers, self._encoder
         if known is not None and known.encoder is encoder:
             return known
-        call = None if encoder is None else call_of(encoder)
-        if encoder is None or call is None or not has_own_engine(self.original):
+        front = None if encoder is None else _front_of(encoder)
+        if encoder is None or front is None or not has_own_engine(self.original):
             return None
         if self.smallest_text == NEVER or not _is_current(encoder, self.original):
             return None
-        known = self._answers = Answers(self, encoder, call)
+        known = self._answers = Answers(self, encoder, front)
         return known
 
     def answer(
@@ -250,10 +250,7 @@ class Acceleration:
             data = row_encodings.values()
         except OWN_ANSWERS:
             return None
-        if ways is _ONE_COMPILED:
-            self.counts.one_compiled()
-        else:
-            self.counts.add(ways, encoder.fallback_reason)
+        self.counts.add(ways, encoder.fallback_reason)
         return result_of(self.original, data, row_encodings, isinstance(text, str), verbose)
 
     def _rows(
@@ -261,15 +258,10 @@ class Acceleration:
     ) -> tuple[Sequence[IdArray], Mapping[str, int]] | None:
         """The ids of texts before post-processing, and how many texts were encoded in each way;
         None where only the engine's own call is exact, or is as fast."""
-        call = call_of(encoder)
+        is_short = len(texts) == 1 and len(texts[0]) < encoder.smallest_split
+        if is_short and self.smallest_text is None and _front_of(encoder) is None:
+            return None
         try:
-            if len(texts) == 1 and call is not None and len(texts[0]) < LONGEST_ALONE:
-                ids = row_of(call, texts[0])
-                if ids is not None:
-                    return [ids], _ONE_COMPILED
-            is_short = len(texts) == 1 and len(texts[0]) < encoder.smallest_split
-            if is_short and self.smallest_text is None and call is None:
-                return None
             if any(map(has_surrogate, texts)):
                 return None  # the engine has its own error for them
             rows, ways = encoder.rows_of_parts.rows_and_ways(texts)
@@ -294,6 +286,14 @@ class Acceleration:
         if add_special_tokens not in frames:
             frames[add_special_tokens] = frame_of(adapter, add_special_tokens)
         return adapter, frames[add_special_tokens]
+
+
+def _front_of(encoder: Encoder) -> Front | None:
+    """The front of an encoder whose compiled call is there."""
+    if not encoder.takes_compiled_call:
+        return None
+    front = front_of(encoder.tokenizer)
+    return None if front is None or front.call is None else front
 
 
 def _is_current(encoder: Encoder, tokenizer: Any) -> bool:

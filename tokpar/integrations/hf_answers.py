@@ -13,7 +13,7 @@ from transformers.utils import TensorType
 
 from tokpar.adapters.hf_look import QuickLook
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
-from tokpar.integrations.compiled_rows import LONGEST_ALONE, places_of, row_of
+from tokpar.compiled.front import LONGEST_ALONE
 from tokpar.integrations.hf_arguments import Form, Forms
 from tokpar.integrations.hf_encodings import OWN_ANSWERS, EncodedCall
 from tokpar.results.text_counts import COMPILED
@@ -21,6 +21,7 @@ from tokpar.results.text_counts import COMPILED
 if TYPE_CHECKING:
     from tokpar.arrays import IntArray, SpanArray
     from tokpar.compiled.compiled_call import TokenPlaces
+    from tokpar.compiled.front import Front
     from tokpar.encoder import Encoder
     from tokpar.integrations.hf import Acceleration
     from tokpar.types import Rows
@@ -40,10 +41,10 @@ class Answers:
 
     Made for the tokenizer as it is now, when its compiled call is there. Thread-safe."""
 
-    def __init__(self, state: Acceleration, encoder: Encoder, call: Any) -> None:
+    def __init__(self, state: Acceleration, encoder: Encoder, front: Front) -> None:
         adapter = encoder.tokenizer
         assert isinstance(adapter, HuggingFaceTokenizer)
-        self.encoder, self._adapter, self._call = encoder, adapter, call
+        self.encoder, self._adapter, self._front = encoder, adapter, front
         self._original, self._counts = state.original, state.counts
         self._least = max(1, state.smallest_text or 0)
         self._engine = state.original.backend_tokenizer
@@ -102,8 +103,8 @@ class Answers:
         if row is None or form is None:
             return None
         try:
-            names = self._adapter.names.names_of(row.tolist())
-        except LookupError:
+            names = self._adapter.token_names(row.tolist())
+        except OWN_ANSWERS:
             return None
         self._counts.one_compiled()
         before, behind = form.frame.tokens
@@ -129,7 +130,7 @@ class Answers:
         if not self.is_current():
             return None
         try:
-            return row_of(self._call, text)
+            return self._front.plain(text)
         except OWN_ANSWERS:
             return None
 
@@ -137,22 +138,23 @@ class Answers:
         """What the compiled call knows of texts. Raises MismatchError."""
         columns, more = form.columns, (form.frame, form.columns, form.add_special_tokens)
         if "offset_mapping" not in columns.names:
-            rows = [row_of(self._call, text) for text in texts]
+            rows = [self._front.plain(text) for text in texts]
             known = [row for row in rows if row is not None]
             return (
                 None if len(known) < len(rows) else EncodedCall(self._adapter, texts, known, *more)
             )
-        found = [places_of(self._call, text) for text in texts]
+        found = [self._front.places(text) for text in texts]
         places = [each for each in found if each is not None]
         return None if len(places) < len(found) else PlacedCall(self._adapter, texts, places, *more)
 
     def _takes(self, texts: list[str], form: Form | None) -> bool:
         """False where more than one thread, or less than the whole text, should be encoded."""
-        chars = len(texts[0]) if len(texts) == 1 else sum(map(len, texts))
-        most = MOST_CHARS if len(texts) > 1 else LONGEST_ALONE
-        if form is None or not self._least <= chars < most or len(texts) > MOST_TEXTS:
+        is_one = len(texts) == 1
+        chars = len(texts[0]) if is_one else sum(map(len, texts))
+        if form is None or chars < self._least or len(texts) > MOST_TEXTS:
             return False
-        return form.columns.truncation is None or chars <= MOST_CHARS
+        most = LONGEST_ALONE if is_one and form.columns.truncation is None else MOST_CHARS
+        return chars < most
 
 
 class PlacedCall(EncodedCall):
@@ -171,6 +173,11 @@ class PlacedCall(EncodedCall):
     def _spans_of(
         self, texts: Sequence[str], rows: Rows, cut: tuple[IntArray, IntArray] | None
     ) -> SpanArray:
+        if cut is None and len(self._places) == 1:
+            [place] = self._places
+            trimmed = self.adapter.trimmed(place.ids, place.spans, self.add_special_tokens)
+            if trimmed is not None:
+                return trimmed
         spans = [each.spans for each in self._places]
         joined = spans[0] if len(spans) == 1 else np.concatenate(spans)
         add = self.add_special_tokens
