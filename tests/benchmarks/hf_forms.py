@@ -101,12 +101,17 @@ def cells_of(path: Path, sizes: list[int], forms: list[str]) -> Iterator[Cell]:
         for form in forms:
             for is_seen in (True, False):
                 texts = ("x" if is_seen else f"{next(numbers)}" for _ in count())
-                yield {"file": path.stem, "form": form, "size": size, "seen": is_seen} | _measured(
+                yield {
+                    "file": path.stem,
+                    "form": form,
+                    "size": size,
+                    "seen": is_seen,
+                } | measured_cell(
                     FORMS[form], own, drop_in, (text_of("English", size, [], t) for t in texts)
                 )
 
 
-def _measured(form: Form, own: Any, drop_in: Any, texts: Iterator[str]) -> Cell:
+def measured_cell(form: Form, own: Any, drop_in: Any, texts: Iterator[str]) -> Cell:
     times: tuple[list[float], list[float]] = ([], [])
     is_equal = True
     first = next(texts)
@@ -132,11 +137,11 @@ def main() -> int:
     forms = [form for form in FORMS if form in options.forms]
     for path in options.files:
         cells = list(cells_of(path, sizes, forms))
-        _print_table(path.stem, cells, sizes, forms)
+        print_table(path.stem, cells, sizes, forms)
     return 0
 
 
-def _print_table(name: str, cells: list[Cell], sizes: list[int], forms: list[str]) -> None:
+def print_table(name: str, cells: list[Cell], sizes: list[int], forms: list[str]) -> None:
     found = {(cell["form"], cell["size"], cell["seen"]): cell for cell in cells}
     print(f"{name}: own / drop-in of seen text, of new text; microseconds of seen text")
     print(f"{'':28}" + "".join(f"{size:>20,}" for size in sizes))

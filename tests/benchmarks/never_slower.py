@@ -4,7 +4,8 @@
         [--sizes 50,500,5000,100000] [--doors encode,batch,as_hf] [--texts Thai,DNA]
         [--csv OUT] [--gaps]
 
-FILE: a tokenizer.json. A cell is the time of the own call over the time of the door: above 1 tokpar
+FILE: a tokenizer.json; or a .tiktoken, of which the forms of a call are printed, see
+`tiktoken_forms`. A cell is the time of the own call over the time of the door: above 1 tokpar
 is faster. "first": the text is new to the encoder; "seen": the least of three more calls. The own
 call is the least of three calls. A cell counts as slower below 0.9, unless the door takes at most
 30 microseconds more. The ids of every door are compared with those of the own call. Prints the
@@ -29,6 +30,7 @@ import tokpar
 from tests.benchmarks import refuse_without_kernel
 from tests.benchmarks.loading_gaps import print_gaps
 from tests.benchmarks.never_slower_texts import TEXTS, text_of
+from tests.benchmarks.tiktoken_forms import print_forms
 
 LEAST, SLACK = 0.9, 30e-6
 SHOWN = 10
@@ -43,6 +45,9 @@ def main() -> int:
         return 0
     rows: list[Row] = []
     for path in options.files:
+        if path.suffix == ".tiktoken":
+            print_forms(path)
+            continue
         for added in options.added:
             rows += _rows_of(path, added, options)
     slower = [row for row in rows if row["is_slower"]]
