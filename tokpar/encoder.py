@@ -40,7 +40,7 @@ from tokpar.process.limits import require_text, worker_count
 from tokpar.registry.combining import StrategyName, build_parts
 from tokpar.registry.tables import registry
 from tokpar.results.encoding import Batch, Encoding
-from tokpar.results.text_counts import ENGINE, STRATEGY, TextCounts, fallback_reason
+from tokpar.results.text_counts import COMPILED, ENGINE, STRATEGY, TextCounts, fallback_reason
 from tokpar.types import Facts, Rows
 
 if TYPE_CHECKING:
@@ -299,13 +299,20 @@ class Encoder:
 
     def _encodings_of(self, texts: Sequence[str]) -> Callable[[int], Encoding]:
         """Returns a function that returns the encoding of text k, as `encode` returns it."""
-        from tokpar.pipeline.text_batches import postprocess_each  # see `encode_batch`
+        start, front, tokenizer = time.perf_counter(), self._front, self.tokenizer
+        known = None if front is None else front.many(texts)
+        if front is not None and known is not None and all(known[1]):
+            from tokpar.pipeline.compiled_texts import each_compiled  # see `encode_batch`
 
-        tokenizer = self.tokenizer
+            self._counts.add({COMPILED: len(texts)}, "")
+            facts = self._call_facts(front, time.perf_counter() - start)
+            return each_compiled(texts, known[0], facts, self._post)
         if len(texts) == 1:
-            return self._counted(self._encode_batch(texts, tokenizer)).__getitem__
-        batch = self._counted(self.unprocessed_batch(texts, tokenizer))
-        return postprocess_each(batch, texts, tokenizer)
+            return self._counted(self._by_pipeline(texts, tokenizer, True, known)).__getitem__
+        from tokpar.pipeline.text_batches import postprocess_each  # as above
+
+        batch = self._counted(self._by_pipeline(texts, tokenizer, False, known))
+        return postprocess_each(batch, texts, self._post)
 
     async def aencode(self, text: str) -> Encoding:
         """Returns what `encode` returns, from a thread, so that the caller's event loop goes on.

@@ -18,7 +18,7 @@ from tokpar.pipeline.chunks_at_cuts import licence_for
 from tokpar.pipeline.joining import seams_of_cuts, seams_of_wholes
 from tokpar.results.adding_up import parts_between, place_seams
 from tokpar.results.encoding import Batch, Encoding
-from tokpar.results.final_rows import FinalRows
+from tokpar.results.final_rows import FinalRows, final_of_each
 from tokpar.results.seams import NO_SEAMS, Seams
 from tokpar.results.spans import Origin
 from tokpar.results.text_counts import COMPILED
@@ -149,3 +149,16 @@ def compiled_batch(
     `FinalRows.of`."""
     rows = FinalRows.of(texts, call_facts.tokenizer, own, post)
     return CompiledBatch(rows, call_facts).batch()
+
+
+def each_compiled(
+    texts: Sequence[str], own: Rows, call_facts: CallFacts, post: PostProcesses | None
+) -> Callable[[int], Encoding]:
+    """Returns a function that returns the encoding of text k, as if it was encoded alone: it keeps
+    no other text alive. The arguments are those of `compiled_batch`."""
+    final = final_of_each(texts, own, post)
+
+    def encoding(k: int) -> Encoding:
+        return Encoding(final(k), partial(CompiledRow, texts[k], own[k].copy(), call_facts))
+
+    return encoding

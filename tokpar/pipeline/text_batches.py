@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from tokpar.arrays import IdArray, byte_length, plain_text
+from tokpar.arrays import byte_length, plain_text
 from tokpar.compiled.utf8_texts import arrow_chunks, arrow_edges, texts_of
-from tokpar.contract.adapter import inserted_ids
-from tokpar.contract.interfaces import PostProcesses, TokenizerAdapter
+from tokpar.contract.interfaces import PostProcesses
 from tokpar.errors import MismatchError, OptionError, WorkerError
 from tokpar.pipeline.call_result import name_text
 from tokpar.process.interrupts import raise_foreign
 from tokpar.results.encoding import Batch, Encoding
-from tokpar.results.spans import postprocess_own
+from tokpar.results.final_rows import final_of_each
 
 _ARROW_ROWS = 1 << 16
 """Rows of an Arrow array whose offsets are read together."""
@@ -129,25 +128,11 @@ def _name_failing_text(make: Callable[[], Encoding], number: int) -> Encoding:
 
 
 def postprocess_each(
-    batch: Batch, texts: Sequence[str], tokenizer: TokenizerAdapter
+    batch: Batch, texts: Sequence[str], post: PostProcesses | None
 ) -> Callable[[int], Encoding]:
     """Returns a function that returns the encoding of text k, post-processed as a single text.
 
     `batch`: the ids of `texts` before post-processing. Each encoding has its own copy of its ids,
-    and keeps only its own text alive."""
-    final: Callable[[int], IdArray] = batch.rows.__getitem__
-    if isinstance(tokenizer, PostProcesses):
-        if inserted_ids(tokenizer) is None:  # truncation and padding depend on the text
-
-            def final(k: int) -> IdArray:
-                return postprocess_own(tokenizer, batch.rows.part(k, k + 1), [texts[k]])[0]
-
-        else:
-            final = postprocess_own(tokenizer, batch.rows, texts).__getitem__
-
-    def encoding(k: int) -> Encoding:
-        ids = np.array(final(k))
-        ids.flags.writeable = False
-        return batch[k].with_ids(ids)
-
-    return encoding
+    and keeps only its own text alive. `post`: see `FinalRows.of`."""
+    final = final_of_each(texts, batch.rows, post)
+    return lambda k: batch[k].with_ids(final(k))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,7 @@ from tokpar.results.seams import Seams
 from tokpar.results.spans import (
     final_spans,
     other_ids,
+    postprocess_own,
     postprocess_single,
     spans_of,
     stand_in_ids,
@@ -81,3 +82,24 @@ class FinalRows:
             self.own.offsets[:-1].astype(np.uint32), np.diff(self.own.offsets)
         )
         return tokenizer.postprocess(Rows(stand_ins, self.own.offsets), self.texts)[k]
+
+
+def final_of_each(
+    texts: Sequence[str], own: Rows, post: PostProcesses | None
+) -> Callable[[int], IdArray]:
+    """Returns a function that returns a copy of the ids of text k, post-processed as a single text;
+    read-only. `own`: the ids before post-processing. `post`: see `FinalRows.of`."""
+    alone = None
+    if post is not None and (post.pads or post.truncates_to is not None or not post.special_tokens):
+        alone = post  # what it does depends on the text, and on the longest text of a batch
+    final = own if post is None or alone else postprocess_own(post, own, texts)
+
+    def ids(k: int) -> IdArray:
+        row = final[k]
+        if alone is not None:
+            row = postprocess_own(alone, own.part(k, k + 1), [texts[k]])[0]
+        found = np.array(row)
+        found.flags.writeable = False
+        return found
+
+    return ids
