@@ -111,7 +111,7 @@ def patch_tiktoken(*, smallest_text: int | None = None, **options: Any) -> Tikto
     global _active
     asked = {"smallest_text": smallest_text, **options}
     require_options_of_as_hf("patch_tiktoken", smallest_text, options)
-    Encoder(**options)  # its error for the value of an option comes now
+    Encoder(_smallest_encoding(), **options)  # its error for the value of an option comes now
     with _lock:
         if _active is not None and _active.options != asked:
             raise OptionError(
@@ -123,6 +123,14 @@ def patch_tiktoken(*, smallest_text: int | None = None, **options: Any) -> Tikto
             patch._apply()
             _active = patch  # its wrappers return the own objects until now
         return _active
+
+
+def _smallest_encoding() -> Any:
+    """Returns an encoding that takes no time to load: each byte is a token."""
+    import tiktoken  # only where tiktoken is to be patched
+
+    ranks = {bytes([byte]): byte for byte in range(256)}
+    return tiktoken.Encoding("bytes", pat_str=r"[\s\S]", mergeable_ranks=ranks, special_tokens={})
 
 
 def _modules_of_tiktoken() -> tuple[ModuleType, ModuleType, ModuleType]:
