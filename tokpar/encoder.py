@@ -607,6 +607,10 @@ class Encoder:
             ) from error
         return partial(Encoder, **self._arguments), (tokenizer,)
 
+    def __copy__(self) -> Encoder:
+        """Returns an encoder with pools of its own that shares the adapter, which is a snapshot."""
+        return Encoder(self.tokenizer, **self._arguments)
+
     def close(self) -> None:
         """End the worker processes of this encoder, which can be used again afterwards."""
         for trusted in self._trusted_encoders.values():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import re
 from pathlib import Path
@@ -153,6 +154,15 @@ def test_an_encoder_is_pickled_by_how_its_tokenizer_is_built(name: str) -> None:
     encoding = twin.encode(TEXT)
     assert encoding == encoder.encode(TEXT)
     assert encoding.report.chunks == encoder.encode(TEXT).report.chunks
+
+
+def test_a_copied_encoder_shares_the_adapter_and_has_the_same_arguments() -> None:
+    encoder = tokpar.Encoder("default", workers=1)
+    twin = copy.copy(encoder)
+    assert twin is not encoder
+    assert twin.tokenizer is encoder.tokenizer
+    assert repr(twin) == repr(encoder)
+    assert twin.encode("The quick brown fox") == encoder.encode("The quick brown fox")
 
 
 def test_an_encoder_that_cannot_be_pickled_says_what_to_pass() -> None:

@@ -9,7 +9,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import tokenizers
 
 from tokpar.adapters.engine_batches import call_batch, pad_batch
 from tokpar.adapters.hf_copy import private_copy
@@ -18,6 +17,7 @@ from tokpar.adapters.settings import call_engine
 from tokpar.arrays import IdArray, IntArray, SpanArray, offsets_of
 from tokpar.errors import ChangedError, EngineError
 from tokpar.integrations.row_columns import Columns, Frame
+from tokpar.integrations.sent_encodings import Part, SentEncoding, SentPadding, StandIn
 from tokpar.process.cached_property import cached_property
 from tokpar.types import Rows
 
@@ -168,6 +168,48 @@ class EncodedCall(Sequence[Any]):
         pad_batch(copy, encodings)
         return encodings
 
+    def sent(self, number: int) -> SentEncoding | None:
+        """The encoding of one text without the engine and the text, for another process; None if
+        only the engine knows it."""
+        text, row = self.texts[number], self.rows[number]
+        ranges = self.columns.ranges(self.frame, len(row))
+        is_plain = self.frame.around_text in (None, (0, 0))
+        if self.frame.sequences != 1 or (len(ranges) > 1 and not is_plain):
+            return None
+        try:
+            parts = self._sent_parts(text, row, number, ranges)
+        except OWN_ANSWERS:
+            return None
+        return SentEncoding(self.frame, parts, self._sent_padding(number, parts))
+
+    def _sent_parts(
+        self, text: str, row: IdArray, number: int, ranges: Sequence[tuple[int, int]]
+    ) -> list[Part]:
+        names = tuple(self.adapter.token_names(row.tolist()))
+        places = self.adapter.places(text, row)
+        words = self._words_of(number) if places is None else places.words
+        parts: list[Part] = []
+        for start, stop in ranges:
+            spans = None
+            if len(ranges) == 1 and places is not None:
+                spans = self.adapter.trimmed(row, places.spans, self.add_special_tokens)
+            if spans is None:
+                cut = np.array([start]), np.array([len(row) - stop])
+                spans = self._spans_of([text], Rows.of([row]), cut)
+            part = row[start:stop], spans.astype(np.int32), words[start:stop].astype(np.int32)
+            parts.append((*part, names[start:stop]))
+        return parts
+
+    def _sent_padding(self, number: int, parts: Sequence[Part]) -> SentPadding | None:
+        padding = self.columns.padding
+        if padding is None:
+            return None
+        [count] = self.columns.pads(self.frame, self.kept_ids)[number : number + 1]
+        whole = len(parts[0][0]) + count
+        counts = tuple(max(0, whole - len(ids)) for ids, *_ in parts)
+        values = padding["pad_id"], padding["pad_type_id"], padding["pad_token"]
+        return SentPadding(counts, self.columns.pads_left, *values)
+
     def results(self) -> list[RowEncoding]:
         """The encoding of each text in a new list."""
         return [RowEncoding(self, k) for k in range(len(self.texts))]
@@ -191,33 +233,18 @@ class EncodedCall(Sequence[Any]):
         return list, (self._encodings,)
 
 
-class RowEncoding:
-    """Stands for the engine's own encoding of text `number`.
-
-    The first question that ids do not answer, such as `word_ids`, makes the engine's own, which
-    answers all later questions: some of its methods change it."""
+class RowEncoding(StandIn):
+    """Stands for the engine's own encoding of text `number`."""
 
     def __init__(self, call: EncodedCall, number: int) -> None:
         self._call, self._number = call, number
-        self._own: Any = None
-
-    @property  # type: ignore[misc]  # of object, which lets it be set
-    def __class__(self) -> type:  # for isinstance
-        return tokenizers.Encoding
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self._own_encoding(), name)
 
     def __len__(self) -> int:
         return len(self.ids)
 
-    def __repr__(self) -> str:
-        return repr(self._own_encoding())
-
     def __reduce__(self) -> Any:
-        return self._own_encoding().__reduce_ex__(2)
+        found = None if self._own is not None else self._call.sent(self._number)
+        return self._own_encoding().__reduce_ex__(2) if found is None else found.__reduce__()
 
     @property
     def ids(self) -> list[int]:
@@ -309,8 +336,8 @@ class RowEncoding:
 
 
 def engine_encoding(encoding: Any) -> Any:
-    """Returns the engine's own encoding that a `RowEncoding` stands for; anything else as it is."""
-    return encoding._own_encoding() if type(encoding) is RowEncoding else encoding
+    """Returns the engine's own encoding that a `StandIn` stands for; anything else as it is."""
+    return encoding._own_encoding() if issubclass(type(encoding), StandIn) else encoding
 
 
 def _is_index(value: object) -> bool:

@@ -4,6 +4,7 @@ Needs tokenizers below 1.0, and nothing of transformers."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import add
@@ -24,12 +25,15 @@ class Frame:
 
     `ids`, `tokens`: the ids and the names of the tokens before the text, and of the tokens after
     it. `types`: the type ids of the tokens before the text, of each token of the text, and of the
-    tokens after it. `sequences`: the `n_sequences` of a result."""
+    tokens after it. `sequences`: the `n_sequences` of a result. `around_text`: how
+    many special tokens before and after the text an encoding counts to its only sequence; None if
+    it names no sequence."""
 
     ids: tuple[list[int], list[int]]
     types: tuple[list[int], int, list[int]]
     tokens: tuple[list[str], list[str]]
     sequences: int
+    around_text: tuple[int, int] | None = (0, 0)
 
     @property
     def special_count(self) -> int:
@@ -51,7 +55,9 @@ def frame_of(adapter: HuggingFaceTokenizer, add_special_tokens: bool) -> Frame:
     around = types[:at], types[at], types[at + 1 :]
     tokens = encoding.tokens[:at], encoding.tokens[at + 1 :]
     ids = postprocess.prefix.tolist(), postprocess.suffix.tolist()
-    return Frame(ids, around, tokens, encoding.n_sequences)
+    named = json.loads(encoding.__getstate__())["sequence_ranges"].get("0")
+    around_text = None if named is None else (at - named["start"], named["end"] - at - 1)
+    return Frame(ids, around, tokens, encoding.n_sequences, around_text)
 
 
 _Part = tuple[Sequence[Any], Any, Sequence[Any], Any]
@@ -83,6 +89,17 @@ class Columns:
         most = self.truncation["max_length"] - frame.special_count
         own = slice(None, most) if self.truncation["direction"] == "right" else slice(-most, None)
         return [row[own] for row in rows]
+
+    def ranges(self, frame: Frame, count: int) -> list[tuple[int, int]]:
+        """[start, stop) of the ids of a text that truncation leaves, of `count`, and then of each
+        part that it cuts off, in the engine's order; `stride` is 0."""
+        most = count if self.truncation is None else self.truncation["max_length"]
+        most -= 0 if self.truncation is None else frame.special_count
+        if self.truncation is None or most >= count:
+            return [(0, count)]
+        if self.truncation["direction"] == "right":
+            return [(start, min(start + most, count)) for start in range(0, count, most)]
+        return [(max(0, stop - most), stop) for stop in range(count, 0, -most)]
 
     def pads(self, frame: Frame, kept_ids: Sequence[Any]) -> list[int]:
         """How many ids of padding each text gets. `kept_ids`: the ids that truncation leaves."""

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tokpar.arrays import SpanArray
+from tokpar.arrays import IdArray, SpanArray
 from tokpar.integrations.hf_encodings import EncodedCall, RowEncoding
 from tokpar.integrations.row_columns import Columns
+from tokpar.integrations.sent_encodings import Part
 from tokpar.process.cached_property import cached_property
 
 PLAIN = Columns((), None)
@@ -60,6 +61,12 @@ class FastCall(FollowedCall):
         return {
             name: [[empty[name]] * count for count in counts] for name in names if name in empty
         }
+
+    def _sent_parts(
+        self, text: str, row: IdArray, number: int, ranges: Sequence[tuple[int, int]]
+    ) -> list[Part]:
+        rows = [row[start:stop] for start, stop in ranges]
+        return [(r, np.zeros((len(r), 2), np.int32), None, ("",) * len(r)) for r in rows]
 
     @cached_property
     def kept_spans(self) -> list[SpanArray]:
