@@ -1,8 +1,7 @@
 """What is read of a caller's tokenizer: its vocabulary once, when it is loaded, and the look, which
 notices that somebody changed it.
 
-The look takes some 10 microseconds, a quick look 5. docs/long-text.md names what they cannot
-see."""
+The look takes some 10 microseconds. docs/long-text.md names what it cannot see."""
 
 from __future__ import annotations
 
@@ -29,13 +28,11 @@ MOST_LISTED, MOST_LISTED_CHARS = 100, 1 << 14
 """Up to so many added tokens, of so many code points, are compared one by one."""
 _MOST_COPIED = 1 << 12, 1 << 16
 """Up to so many added tokens, of so many code points, are put into a second engine."""
-_SPREAD, _LAST, _QUICK = 16, 16, 2
+_SPREAD, _LAST = 16, 16
 _LARGEST_STATE = 4096
 """Bytes of a component's state above which the look asks what the component does instead."""
 _read_components = attrgetter(*COMPONENTS)
-_ENCODING_PARTS = 3
-_read_encoding_parts = attrgetter(*COMPONENTS[:_ENCODING_PARTS])
-_read_flags = attrgetter("truncation", "padding", "encode_special_tokens")
+read_flags = attrgetter("truncation", "padding", "encode_special_tokens")
 _read_token = attrgetter("content", *FLAGS)
 _HOSTILE = " \u0130\ufb01\u00c5\u0301e\u0301\u1e9e\u2126\u0085\u200b\u3000\ud55c\u0e33\ufeff<s>0A\n"
 
@@ -113,63 +110,24 @@ class Look:
         return self.model == look_at_model(own) and self.rest == _look_at_rest(own, wrapper, *plan)
 
 
-class QuickLook:
-    """Notices what `Look` notices, and reads 4 ids of the model where `Look` reads 32: a training
-    of the model that gave these ids the same tokens is left to `Look`, and the decoder is not read.
-
-    `own`: the tokenizer that `look` is about, as it was then."""
-
-    def __init__(self, look: Look, own: Any) -> None:
-        model, size = own.model, own.get_vocab_size(False)
-        ids = _sampled_ids(size)
-        self._ids = (*ids[: -_QUICK : max(1, len(ids) // _QUICK)], *ids[-_QUICK:])
-        kind: Any = type(model)
-        self._settings = settings_of(kind)
-        names = dict(zip(ids, look.model[2], strict=True))  # type: ignore[call-overload]
-        self._model = look.model[0], look.model[1], [names[id_] for id_ in self._ids]
-        self._components = look.asked_components
-        states, *self._rest = look.rest
-        self._states = states[:_ENCODING_PARTS]  # type: ignore[index]
-        self._first_free, self._highest = look.asked_ids
-        self._lists = look.lists
-
-    def is_same(self, own: Any, wrapper: Any) -> bool:
-        """True if the tokenizer is what it was."""
-        model, find = own.model, own.id_to_token
-        if self._model != (
-            self._settings(model),
-            own.get_vocab_size(False),
-            [*map(model.id_to_token, self._ids)],
-        ):
-            return False
-        if self._states != _states_of(_read_encoding_parts(own), self._components):
-            return False
-        return self._rest == [
-            find(self._first_free),
-            find(self._highest),
-            _read_flags(own) if wrapper is None else skips_special_tokens(own, wrapper),
-            own.get_added_tokens_decoder() if self._lists else None,
-        ]
-
-
 def look_at_model(own: Any) -> tuple[object, ...]:
     """Returns what shows that the model of a tokenizer was trained, exchanged or set."""
     model, size = own.model, own.get_vocab_size(False)
     kind: Any = type(model)
-    return settings_of(kind)(model), size, [*map(model.id_to_token, _sampled_ids(size))]
+    return settings_of(kind)(model), size, [*map(model.id_to_token, sampled_ids(size))]
 
 
 def _look_at_rest(
     own: Any, wrapper: Any, asked_components: tuple[str, ...], ids: tuple[int, int], lists: bool
 ) -> tuple[object, ...]:
-    states = _states_of(_read_components(own), asked_components)
+    states = states_of(_read_components(own), asked_components)
     # transformers leaves the arguments of its last call on the engine
-    settings = _read_flags(own) if wrapper is None else skips_special_tokens(own, wrapper)
+    settings = read_flags(own) if wrapper is None else skips_special_tokens(own, wrapper)
     added_tokens = own.get_added_tokens_decoder() if lists else None
     return states, own.id_to_token(ids[0]), own.id_to_token(ids[1]), settings, added_tokens
 
 
-def _states_of(components: Sequence[Any], asked: tuple[str, ...]) -> list[object]:
+def states_of(components: Sequence[Any], asked: tuple[str, ...]) -> list[object]:
     """Returns the states of the first components of `COMPONENTS`."""
     if not asked:
         return [*map(state_of, components)]
@@ -213,7 +171,7 @@ def settings_of(kind: Any) -> Callable[[Any], tuple[object, ...]]:
 
 
 @lru_cache
-def _sampled_ids(size: int) -> tuple[int, ...]:
+def sampled_ids(size: int) -> tuple[int, ...]:
     """Returns some ids of a vocabulary, half of them the last: training changes these first."""
     spread = {size * k // _SPREAD for k in range(_SPREAD)}
     return tuple(sorted(spread | {*range(max(0, size - _LAST), size)}))

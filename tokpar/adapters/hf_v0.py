@@ -395,20 +395,6 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         of the texts."""
         self._require_unchanged()
         spans = self._engine_offsets.spans_of(texts, rows) if char_spans is None else char_spans
-        add = add_special_tokens
-        return self.trimmed_spans(texts, rows, spans, add_special_tokens=add, cut=cut)
-
-    def trimmed_spans(
-        self,
-        texts: Sequence[str],
-        rows: Rows,
-        spans: SpanArray,
-        *,
-        add_special_tokens: bool,
-        cut: tuple[IntArray, IntArray] | None,
-    ) -> SpanArray:
-        """Returns what `offset_mapping` returns for offsets that are not trimmed, without a look
-        at the model."""
         return self._trimming(add_special_tokens).trim(texts, rows, spans, cut)
 
     def token_names(self, ids: Sequence[int]) -> list[str]:

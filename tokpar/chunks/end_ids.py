@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Literal
 
+import numpy as np
+
 from tokpar.arrays import IdArray, frozen_ids
 from tokpar.chunks.special_tokens import special_tokens_of
 from tokpar.contract.adapter import inserted_ids, require_accepted
@@ -19,6 +21,7 @@ from tokpar.results.encoding import Encoding
 from tokpar.results.seams import NO_SEAMS
 
 Side = Literal["left", "right"]
+NO_IDS: IdArray = np.empty(0, dtype=np.uint32)
 _CHARS_PER_TOKEN, _LEAST_CHARS = 6, 1 << 10
 """Code points per token that are encoded first, and the fewest that are worth a cut."""
 _SEARCH_REACH = 1 << 16
@@ -81,12 +84,27 @@ def _first(
     """Returns the first ids of the text, or the last ids: `least_count` or more.
 
     Returns all ids if the text has fewer."""
-    found: IdArray = encode([""])[0]
+    return kept_part(text, tokenizer, encode, least_count, side)[1]
+
+
+def kept_part(
+    text: str, tokenizer: TokenizerAdapter, encode: EncodeRows, least_count: int, side: Side
+) -> tuple[str, IdArray]:
+    """Returns the beginning of the text, or its end, up to a certified cut, and its ids: those of
+    the whole text (theorem 27), `least_count` or more. Returns the whole text if it has fewer.
+
+    The tokenizer must accept the text."""
+    part, ids = text, NO_IDS
     for part in _ends(text, tokenizer, least_count, side):
-        found = encode([part])[0]
-        if len(found) >= least_count:
+        ids = encode([part])[0]
+        if len(ids) >= least_count:
             break
-    return found
+    return part, ids
+
+
+def has_ends(text: str, least_count: int) -> bool:
+    """True if `kept_part` may return less than the whole text."""
+    return len(text) > 2 * _least_chars(least_count)
 
 
 def _least_chars(ids: int) -> int:

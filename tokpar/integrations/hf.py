@@ -26,6 +26,7 @@ from tokpar.errors import OptionError
 from tokpar.integrations.hf_answers import Answers, result_of
 from tokpar.integrations.hf_arguments import is_for_own_call, settings_of_call
 from tokpar.integrations.hf_columns import columns_of, is_handed_over
+from tokpar.integrations.hf_cut_calls import encode_kept
 from tokpar.integrations.hf_encodings import OWN_ANSWERS, EncodedCall
 from tokpar.integrations.hf_own_calls import OwnCalls, has_own_engine
 from tokpar.integrations.hf_release import (
@@ -241,17 +242,20 @@ class Acceleration:
         if frame is None or not columns.fits(frame):
             return None
         texts = [text] if isinstance(text, str) else list(text)
-        found = self._rows(encoder, adapter, texts)
+        found = encode_kept(encoder, texts, frame, columns, add_special_tokens)
         if found is None:
-            return None
-        rows, ways = found
-        row_encodings = EncodedCall(adapter, texts, rows, frame, columns, add_special_tokens)
+            rows = self._rows(encoder, adapter, texts)
+            if rows is None:
+                return None
+            more = frame, columns, add_special_tokens
+            found = EncodedCall(adapter, texts, rows[0], *more), rows[1]
+        encoded, ways = found
         try:
-            data = row_encodings.values()
+            data = encoded.values()
         except OWN_ANSWERS:
             return None
         self.counts.add(ways, encoder.fallback_reason)
-        return result_of(self.original, data, row_encodings, isinstance(text, str), verbose)
+        return result_of(self.original, data, encoded, isinstance(text, str), verbose)
 
     def _rows(
         self, encoder: Encoder, adapter: HuggingFaceTokenizer, texts: Sequence[str]

@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 from transformers import BatchEncoding
 from transformers.utils import TensorType
 
-from tokpar.adapters.hf_look import QuickLook
+from tokpar.adapters.hf_quick_look import QuickLook
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.compiled.front import LONGEST_ALONE
 from tokpar.integrations.hf_arguments import Form, Forms
@@ -181,7 +181,9 @@ class PlacedCall(EncodedCall):
         spans = [each.spans for each in self._places]
         joined = spans[0] if len(spans) == 1 else np.concatenate(spans)
         add = self.add_special_tokens
-        return self.adapter.trimmed_spans(texts, rows, joined, add_special_tokens=add, cut=cut)
+        return self.adapter.offset_mapping(
+            texts, rows, add_special_tokens=add, cut=cut, char_spans=joined
+        )
 
     def _words_of(self, number: int) -> IntArray:
         return self._places[number].words

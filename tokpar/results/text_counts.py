@@ -28,10 +28,8 @@ class TextCounts:
 
     def __init__(self, total: TextCounts | None = None) -> None:
         self._compiled, self._handed_over = count(), count()
-        self.one_compiled, self.one_handed_over = (
-            self._compiled.__next__,
-            self._handed_over.__next__,
-        )
+        self.one_compiled = self._compiled.__next__
+        self.one_handed_over = self._handed_over.__next__
         self._of_threads: dict[int, Counter[tuple[str, str]]] = {}
         self._total = total
         if total is not None:
