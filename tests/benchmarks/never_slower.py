@@ -2,7 +2,7 @@
 
     python -m tests.benchmarks.never_slower FILE ... [--added 0,1000,10000]
         [--sizes 50,500,5000,100000] [--doors encode,batch,as_hf] [--texts Thai,DNA]
-        [--csv OUT] [--gaps]
+        [--csv OUT] [--gaps] [--forms]
 
 FILE: a tokenizer.json; or a .tiktoken, of which the forms of a call are printed, see
 `tiktoken_forms`. A cell is the time of the own call over the time of the door: above 1 tokpar
@@ -10,7 +10,8 @@ is faster. "first": the text is new to the encoder; "seen": the least of three m
 call is the least of three calls. A cell counts as slower below 0.9, unless the door takes at most
 30 microseconds more. The ids of every door are compared with those of the own call. Prints the
 worst rows; --csv writes all of them: docs/data/never_slower.csv. --gaps prints
-instead how long other threads wait while each FILE is loaded and its tables are made.
+instead how long other threads wait while each FILE is loaded and its tables are made, --forms the
+forms of a call of `tokpar.as_tokenizers`, see `tokenizers_forms`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from tokenizers import AddedToken, Tokenizer
 from tqdm import tqdm
 
 import tokpar
-from tests.benchmarks import refuse_without_kernel
+from tests.benchmarks import refuse_without_kernel, tokenizers_forms
 from tests.benchmarks.loading_gaps import print_gaps
 from tests.benchmarks.never_slower_texts import TEXTS, text_of
 from tests.benchmarks.tiktoken_forms import print_forms
@@ -47,6 +48,9 @@ def main() -> int:
     for path in options.files:
         if path.suffix == ".tiktoken":
             print_forms(path)
+            continue
+        if options.forms:
+            tokenizers_forms.print_forms(path)
             continue
         for added in options.added:
             rows += _rows_of(path, added, options)
@@ -81,6 +85,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--texts", type=_names, default=[*TEXTS])
     parser.add_argument("--csv", type=Path)
     parser.add_argument("--gaps", action="store_true")
+    parser.add_argument("--forms", action="store_true")
     return parser.parse_args()
 
 

@@ -49,6 +49,7 @@ def _short_texts_too() -> Iterator[None]:
     """tokpar answers texts of any length, and decodes from the first id on."""
     with (
         mock.patch.object(tokenizers_functions, "SHORTEST", 0),
+        mock.patch.object(tokenizers_functions, "SHORTEST_BATCH", 0),
         mock.patch.object(tokenizers_functions, "FEWEST_IDS", 0),
         mock.patch.object(tokenizers_state, "MOST_CALLS_TO_WAIT", 0),
         mock.patch.object(text_table, "LEAST_IDS", 0),

@@ -32,6 +32,7 @@ NAMES = ("default", "deepseek_part", "llama_style", "roberta", "trimmed, prefix"
 @pytest.fixture(autouse=True)
 def _short_texts_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokenizers_functions, "SHORTEST", 0)
+    monkeypatch.setattr(tokenizers_functions, "SHORTEST_BATCH", 0)
 
 
 def engine(name: str) -> Tokenizer:
