@@ -23,7 +23,7 @@ from tests.support.windows_drawn import (
     split,
     windows_or_none,
 )
-from tokpar.certificate.pattern_machine import Machine, PairChecker
+from tokpar.certificate.pattern_machine import PairChecker, ProvedMachine
 from tokpar.patterns.decided_pattern import stage_proof
 from tokpar.patterns.pair_rows import RowPairs
 from tokpar.patterns.pair_search import Pairs
@@ -88,7 +88,7 @@ def test_the_checker_agrees_on_drawn_patterns(data: st.DataObject) -> None:
 def rows_checker(windows: Pairs, splits: Sequence[SplitStage]) -> RowPairs:
     stages = zip(windows.stages, splits, strict=True)
     return RowPairs(
-        [Machine(as_json(stage_proof(s, tree_of(p, windows.alphabet)))) for s, p in stages]
+        [ProvedMachine(as_json(stage_proof(s, tree_of(p, windows.alphabet)))) for s, p in stages]
     )
 
 
@@ -114,10 +114,12 @@ def test_the_checker_of_rows_refuses_stages_of_other_symbols() -> None:
     small = SplitStage("a|[ ]", "regex")
     proof = proof_of(decide_pairs([small], ask("a "), asked("a ")), small)
     with pytest.raises(RefusedProofError, match="same symbols"):
-        RowPairs([Machine(proof), Machine(proof_of(windows_of("gpt2"), PATTERNS["gpt2"]))])
+        RowPairs(
+            [ProvedMachine(proof), ProvedMachine(proof_of(windows_of("gpt2"), PATTERNS["gpt2"]))]
+        )
     with pytest.raises(RefusedProofError, match="same symbols"):
         RowPairs([])
-    assert RowPairs([Machine(proof), Machine(proof)]).refusal(0, 99) == "no pair"
+    assert RowPairs([ProvedMachine(proof), ProvedMachine(proof)]).refusal(0, 99) == "no pair"
 
 
 def test_what_is_no_pair_is_refused() -> None:

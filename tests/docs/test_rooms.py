@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -69,6 +70,23 @@ def test_a_room_says_what_it_is_who_imports_it_and_what_to_read_first(room: str)
         assert len(actual) >= MANY
     else:
         assert set(re.findall("`(.+?)`", who)) == actual
+
+
+def class_names() -> dict[str, list[str]]:
+    """Name of a class -> the modules of tokpar and of the plugins in its wheel that define it."""
+    found: dict[str, list[str]] = {}
+    folders = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]
+    for folder in folders["targets"]["wheel"]["packages"]:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ClassDef):
+                    found.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    return found
+
+
+def test_a_name_of_a_class_has_one_meaning() -> None:
+    twice = {name: modules for name, modules in class_names().items() if len(modules) > 1}
+    assert twice == {}, "each says in its name what it holds or does"
 
 
 def test_the_page_of_the_design_names_each_room() -> None:

@@ -39,7 +39,7 @@ from tests.support.coq_worlds import (
 from tests.support.profiles import cases, drawn
 from tests.support.windows_drawn import ATOMS, decided
 from tokpar.certificate.checker import check
-from tokpar.certificate.pattern_machine import Machine, PairChecker
+from tokpar.certificate.pattern_machine import PairChecker, ProvedMachine
 from tokpar.contract.interfaces import TokenizerAdapter
 from tokpar.patterns.decided_pattern import stage_proof
 from tokpar.patterns.known_pattern import PairTable, shipped_pattern
@@ -85,7 +85,9 @@ def drawn_row(rng: random.Random, count: int) -> Row:
         for stage, split in zip(pairs.stages, splits, strict=True)
     ]
     read = json.loads(json.dumps(proofs))
-    return Row(proofs, PairChecker(read[0]) if count == 1 else RowPairs([*map(Machine, read)]))
+    return Row(
+        proofs, PairChecker(read[0]) if count == 1 else RowPairs([*map(ProvedMachine, read)])
+    )
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])

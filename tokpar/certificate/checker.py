@@ -23,7 +23,7 @@ from tokpar.certificate.fact_differences import CheckedFacts, checked_facts
 from tokpar.certificate.findings import CheckReport, Finding, Level, ModelProof
 from tokpar.certificate.frozen_tables import load_tables
 from tokpar.certificate.id_proof import Core, id_findings, prove_ids, text_ids, well_formed
-from tokpar.certificate.own_names import NamedText, agreed_trust, named_text
+from tokpar.certificate.own_names import OwnNamedText, agreed_trust, named_text
 from tokpar.certificate.pair_rule import looks_at_two
 from tokpar.certificate.region_check import everywhere_findings, is_by
 from tokpar.certificate.rule_checker import RuleChecker
@@ -139,7 +139,7 @@ def trust_of(encoding: Checkable) -> Trust | None:
 
 
 def check_seams(
-    encoding: Checkable, text: str, tokenizer: TokenizerAdapter, names: NamedText | None = None
+    encoding: Checkable, text: str, tokenizer: TokenizerAdapter, names: OwnNamedText | None = None
 ) -> SeamStep:
     """Do the first step of a check. The tokenizer encodes nothing.
 

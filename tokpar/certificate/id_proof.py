@@ -25,7 +25,7 @@ from tokpar.results.seams import Columns, Seams
 from tokpar.types import Facts, Rows, Theorem
 
 if TYPE_CHECKING:
-    from tokpar.certificate.own_names import NamedText
+    from tokpar.certificate.own_names import OwnNamedText
 
 PROBE = 2**31
 """Ids from here on stand for "id number k of the text itself" when post-processing is probed."""
@@ -196,7 +196,7 @@ def prove_ids(
     probe: TokenizerProbe,
     facts: Facts,
     is_licensed: bool,
-    names: NamedText | None = None,
+    names: OwnNamedText | None = None,
 ) -> tuple[tuple[Finding, ...], str]:
     """Compare `ids` with the ids of the tokenizer's own call (theorem 31).
 
@@ -232,7 +232,7 @@ def prove_ids(
 
 
 def _id_findings(
-    ids: IdArray, expected_ids: IdArray, own: IdArray, seams: Columns, names: NamedText | None
+    ids: IdArray, expected_ids: IdArray, own: IdArray, seams: Columns, names: OwnNamedText | None
 ) -> Iterator[Finding]:
     if names is None:
         return id_difference(ids, expected_ids, seams)

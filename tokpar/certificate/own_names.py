@@ -37,7 +37,7 @@ _SAME_RANKS = ("patterns", "tokens", "merges", "engine", "keeps_gaps", "whole_pi
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class NamedEngine:
+class OwnNamedEngine:
     """An engine that knows names. `names`: content -> name. `ids`: id of a name -> of its token."""
 
     tokenizer: TokenizerAdapter
@@ -46,7 +46,7 @@ class NamedEngine:
 
 
 @dataclass(frozen=True, eq=False)
-class NamedText:
+class OwnNamedText:
     """`text`: with a name for each of `matches`, the control tokens that count. `original`: without
     names. `content_of`: the content of the id of each control token. `unknown`: the content of the
     token that the model gives for what it does not know; no control token in its other places.
@@ -54,7 +54,7 @@ class NamedText:
 
     original: str
     text: str
-    engine: NamedEngine
+    engine: OwnNamedEngine
     trust: Trust
     matches: Sequence[Match]
     content_of: Mapping[int, str]
@@ -225,7 +225,7 @@ def agreed_trust(
     return trust
 
 
-def named_text(text: str, tokenizer: TokenizerAdapter, trust: Trust) -> NamedText:
+def named_text(text: str, tokenizer: TokenizerAdapter, trust: Trust) -> OwnNamedText:
     """Returns the text with names. Refused if the definition does not cover it, or if no copy of
     the tokenizer knows names."""
     require(not has_surrogate(text), "surrogate", "the text has a lone surrogate")
@@ -236,7 +236,7 @@ def named_text(text: str, tokenizer: TokenizerAdapter, trust: Trust) -> NamedTex
     _require_control(form, trust.control, tokens)
     matches = control_matches(text, trust.untrusted, form.added_tokens, trust.control)
     spelled = [*trust.control, *(form.specials if isinstance(form, RankForm) else ())]
-    engine = NamedEngine(tokenizer, {}, {})
+    engine = OwnNamedEngine(tokenizer, {}, {})
     if occurring(spelled, text):
         engine = _named_engine(text, tokenizer, form, trust.control, tokens)
     parts, at = list[str](), 0
@@ -246,7 +246,9 @@ def named_text(text: str, tokenizer: TokenizerAdapter, trust: Trust) -> NamedTex
     content_of = {tokens[content].id: content for content in trust.control}
     whole = "".join([*parts, text[at:]])
     unknown, special = _unknown_token(form), {t.content for t in tokens.values() if t.special}
-    return NamedText(text, whole, engine, trust, matches, content_of, unknown, frozenset(special))
+    return OwnNamedText(
+        text, whole, engine, trust, matches, content_of, unknown, frozenset(special)
+    )
 
 
 def _require_control(
@@ -278,9 +280,9 @@ def _named_engine(
     form: JsonForm | RankForm,
     control: Sequence[str],
     tokens: Mapping[str, AddedToken],
-) -> NamedEngine:
+) -> OwnNamedEngine:
     """Returns the copy of an engine that knows names, none of whose characters the text has."""
-    known: NamedEngine | None = form.cache.get(f"names of {control!r}")
+    known: OwnNamedEngine | None = form.cache.get(f"names of {control!r}")
     if known is not None and {*"".join(known.names.values())}.isdisjoint(text):
         return known
     vocabulary: Any = form.tokens if isinstance(form, RankForm) else form.model["vocab"]
@@ -304,7 +306,7 @@ def _named_engine(
         assert isinstance(other, JsonForm)
         after = [postprocess_of(*each) for each in zip((form, other), settings, strict=True)]
         _require_copied(after[0] == after[1], "post-processing")
-    form.cache[f"names of {control!r}"] = found = NamedEngine(copy, names, ids)
+    form.cache[f"names of {control!r}"] = found = OwnNamedEngine(copy, names, ids)
     return found
 
 

@@ -22,7 +22,7 @@ _MOST_STATES = 5_000
 _DEEPEST = 200
 
 
-class Machine:
+class ProvedMachine:
     """The moves of one pattern, from a proof that holds, a JSON object. Raises `RefusedProofError`
     for another proof.
 
@@ -69,7 +69,7 @@ class Machine:
                 raise RefusedProofError(f"state {x} is not sure to match")
 
 
-class PairChecker(Machine):
+class PairChecker(ProvedMachine):
     """Checks the pairs of one Split by a proof that holds (theorems 40 and 41).
 
     The text may begin anywhere. So an attempt after a text that ends with symbol c is in any state

@@ -16,7 +16,7 @@ from tokpar.arrays import NO_INTS, IntArray
 from tokpar.certificate.check_context import CheckContext, RefusedError
 from tokpar.certificate.class_check import POINTS, require_class
 from tokpar.certificate.frozen_tables import SPACES, ShippedPattern, load_pairs, load_tables
-from tokpar.certificate.pattern_machine import Machine, PairChecker
+from tokpar.certificate.pattern_machine import PairChecker, ProvedMachine
 from tokpar.patterns.pair_rows import RowPairs
 from tokpar.patterns.pattern_parser import PatternReader, RefusedProofError, require_kept
 from tokpar.process.cached_property import cached_property
@@ -43,7 +43,7 @@ class ProvedPattern:
         if not readers or not isinstance(stages, list) or len(stages) != len(readers):
             raise RefusedProofError("there is not one stage for each pattern")
         checker: PairChecker | RowPairs = (
-            PairChecker(stages[0]) if len(stages) == 1 else RowPairs([*map(Machine, stages)])
+            PairChecker(stages[0]) if len(stages) == 1 else RowPairs([*map(ProvedMachine, stages)])
         )
         self.size, self._refusal = checker.size, cache(checker.refusal)
         self._symbol_of = symbol_of

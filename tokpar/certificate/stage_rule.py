@@ -176,7 +176,7 @@ class _Row:
         self._window = left_kind == "sure"
         self._narrow = False
         self._barred_chars: set[str] = set()
-        self._tables: list[_Table] = []
+        self._tables: list[_ReplacementTable] = []
         for stage in ground.facts.normalizers:
             self._normalize(stage.kind, dict(stage.settings))
         cut = self._cut(ground.facts.pre_tokenizers)
@@ -216,7 +216,7 @@ class _Row:
     def _normalize(self, kind: str, settings: Mapping[str, Any]) -> None:
         if kind == "Precompiled":
             require(self._window, "normalizer", "Precompiled needs characters that are known")
-            self._tables.append(_Table(str(settings.get("precompiled_charsmap"))))
+            self._tables.append(_ReplacementTable(str(settings.get("precompiled_charsmap"))))
             (behind,) = self._chars_behind
             self._chars_behind = {b for b in (" ", "\n") if self._tables[-1].makes(behind, b)}
             require(self._chars_behind, "normalizer", "the table changes a space")
@@ -384,7 +384,7 @@ def _is_edge(
     return False
 
 
-class _Table:
+class _ReplacementTable:
     """SentencePiece's replacement table, for single characters."""
 
     def __init__(self, encoded_map: str) -> None:

@@ -34,7 +34,7 @@ class Places(Protocol):
         """Returns the first place in [start, stop), 0 < start, or None."""
 
 
-class TokenPlaces:
+class BoundaryPlaces:
     """The places between two tokens of the whole text that share no character."""
 
     def __init__(self, whole: EncodedText) -> None:
@@ -116,7 +116,7 @@ class MatchPlaces:
 
 def places_of(boundary: Boundary, whole: EncodedText) -> list[Places]:
     """Returns the places of `boundary`, then the places to fall back to, in order."""
-    tokens, cuts = TokenPlaces(whole), CutPlaces(whole)
+    tokens, cuts = BoundaryPlaces(whole), CutPlaces(whole)
     found: dict[Boundary, list[Places]] = {
         "token": [tokens],
         "cut": [cuts, tokens],

@@ -14,7 +14,7 @@ from tokpar.results.spans import postprocess_single
 
 
 @dataclass(frozen=True, slots=True)
-class SpecialTokens:
+class SliceFrame:
     """Puts the special tokens of one tokenizer around the ids of slices.
 
     `around`: the tokens before every slice and behind it; None if only the tokenizer's own call
@@ -57,11 +57,11 @@ class SpecialTokens:
         return None if len(final) < len(ids) else final
 
 
-def special_tokens_of(tokenizer: TokenizerAdapter) -> SpecialTokens:
+def special_tokens_of(tokenizer: TokenizerAdapter) -> SliceFrame:
     """Returns what puts special tokens around the slices of `tokenizer`."""
     if not isinstance(tokenizer, PostProcesses):
         none = np.empty(0, np.uint32)
-        return SpecialTokens(tokenizer, (none, none))
+        return SliceFrame(tokenizer, (none, none))
     if tokenizer.special_tokens is None:
-        return SpecialTokens(tokenizer, None)
-    return SpecialTokens(tokenizer, tokenizer.special_tokens, tokenizer.truncates_to)
+        return SliceFrame(tokenizer, None)
+    return SliceFrame(tokenizer, tokenizer.special_tokens, tokenizer.truncates_to)

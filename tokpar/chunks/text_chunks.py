@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tokpar.arrays import IdArray, frozen_ids, has_surrogate
 from tokpar.chunks.boundaries import BOUNDARIES, Boundary, places_of
 from tokpar.chunks.encoded_text import EncodedText
-from tokpar.chunks.special_tokens import SpecialTokens, special_tokens_of
+from tokpar.chunks.special_tokens import SliceFrame, special_tokens_of
 from tokpar.chunks.text_chunk import TextChunk
 from tokpar.contract.adapter import require_accepted
 from tokpar.contract.interfaces import TokenizerAdapter
@@ -66,7 +66,7 @@ class _Chunker:
     def __init__(
         self,
         whole: EncodedText,
-        special: SpecialTokens,
+        special: SliceFrame,
         max_tokens: int,
         overlap: int,
         boundary: Boundary,

@@ -22,7 +22,7 @@ from tokpar.cli.encodings import (
 from tokpar.cli.options import print_json
 from tokpar.cli.progress import bar_of
 from tokpar.cli.screen import visible
-from tokpar.cli.text_files import STDIN, Source, byte_blocks, decode_blocks, has_rows
+from tokpar.cli.text_files import STDIN, TextSource, byte_blocks, decode_blocks, has_rows
 
 PART_BYTES = 1 << 23
 
@@ -100,6 +100,6 @@ def _count_parts(encoder: InputEncoder, name: str) -> int:
     """The number of ids of a file. A few megabytes of it are in memory at a time
     (proofs/stream.md)."""
     size = None if name == STDIN else os.path.getsize(name)
-    with bar_of(encoder.arguments, size, "B") as moved, blamed_on(Source(name, "")):
+    with bar_of(encoder.arguments, size, "B") as moved, blamed_on(TextSource(name, "")):
         blocks = byte_blocks(name, PART_BYTES, moved)
         return sum(map(len, encoder.encoder.stream(decode_blocks(blocks, name))))

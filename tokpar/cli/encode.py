@@ -22,7 +22,7 @@ from tokpar.cli.encodings import TEXT, InputEncoder, Problems, input_encoder, in
 from tokpar.cli.files import id_blocks, new_file, write_ids
 from tokpar.cli.options import json_line
 from tokpar.cli.summary import Total, label_of
-from tokpar.cli.text_files import STDIN, Source, has_rows
+from tokpar.cli.text_files import STDIN, TextSource, has_rows
 from tokpar.errors import OptionError
 from tokpar.results.encoding import Encoding
 
@@ -128,7 +128,7 @@ def _print_summary(arguments: argparse.Namespace, summary: str) -> None:
 
 
 def _write_certificate(
-    path: Path, encoding: Encoding, source: Source, tokenizer: TokenizerAdapter
+    path: Path, encoding: Encoding, source: TextSource, tokenizer: TokenizerAdapter
 ) -> None:
     from tokpar import __version__
     from tokpar.certificate.certificate_file import to_bytes
@@ -139,7 +139,7 @@ def _write_certificate(
 
 
 def _print_json(
-    encoding: Encoding, source: Source, tokenizer: TokenizerAdapter, with_ids: bool
+    encoding: Encoding, source: TextSource, tokenizer: TokenizerAdapter, with_ids: bool
 ) -> None:
     counts = rule_counts(encoding.seams, source.text)
     described: dict[str, Any] = {

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from tokpar.cli.options import strategy_options
 from tokpar.cli.progress import bar_of, encoding_bar
 from tokpar.cli.screen import visible
-from tokpar.cli.text_files import STDIN, Source, has_rows, read_sources
+from tokpar.cli.text_files import STDIN, TextSource, has_rows, read_sources
 from tokpar.contract.adapter import inserted_ids
 from tokpar.contract.interfaces import TokenizerAdapter
 from tokpar.errors import OptionError, TokparError
@@ -113,10 +113,10 @@ def inputs(arguments: argparse.Namespace) -> list[str]:
     return arguments.files or [STDIN]
 
 
-def sources_in(arguments: argparse.Namespace, name: str, **reading: object) -> Iterator[Source]:
+def sources_in(arguments: argparse.Namespace, name: str, **reading: object) -> Iterator[TextSource]:
     """The texts of one input. Each text is read when the iterator reaches it."""
     if name == TEXT:
-        return iter([Source(TEXT, arguments.text)])
+        return iter([TextSource(TEXT, arguments.text)])
     return read_sources(name, arguments.field, **reading)  # type: ignore[arg-type]
 
 
@@ -138,7 +138,7 @@ def field_taken(field: str) -> str:
     return f"the text is in the field {visible(field)!r} (--field NAME takes another one)"
 
 
-def sources(arguments: argparse.Namespace) -> Iterator[Source]:
+def sources(arguments: argparse.Namespace) -> Iterator[TextSource]:
     """The texts of all inputs, in the given order. Says which field of the rows was taken."""
     news = FieldNews(arguments.quiet)
     return chain.from_iterable(
@@ -146,7 +146,7 @@ def sources(arguments: argparse.Namespace) -> Iterator[Source]:
     )
 
 
-def one_source(arguments: argparse.Namespace, name: str) -> Source:
+def one_source(arguments: argparse.Namespace, name: str) -> TextSource:
     """The only text of an input, or its row that --row names. Raises OptionError."""
     found = sources_in(arguments, name)
     if arguments.row is not None:
@@ -185,7 +185,7 @@ class InputEncoder:
     encoder: Encoder = field(repr=False)
     field_news: FieldNews = field(repr=False)
 
-    def encodings(self, name: str) -> Iterator[tuple[Source, Encoding]]:
+    def encodings(self, name: str) -> Iterator[tuple[TextSource, Encoding]]:
         """Each text of an input with its encoding. Rows are read and encoded in groups.
 
         After the last text, a line on stderr says how many texts the tokenizer truncated, if
@@ -209,7 +209,7 @@ class InputEncoder:
         padding depends on the other texts of a batch."""
         return inserted_ids(self.tokenizer) is None
 
-    def _encodings(self, name: str) -> Iterator[tuple[Source, Encoding]]:
+    def _encodings(self, name: str) -> Iterator[tuple[TextSource, Encoding]]:
         if not has_rows(name):
             for source in sources_in(self.arguments, name):
                 bar = encoding_bar(self.arguments, self.tokenizer, source.text)
@@ -228,7 +228,7 @@ class InputEncoder:
             return self.encoder.encode(text, untrusted=[(0, len(text))])
         return self.encoder.encode(text)
 
-    def _encode_group(self, group: Sequence[Source]) -> Sequence[Encoding]:
+    def _encode_group(self, group: Sequence[TextSource]) -> Sequence[Encoding]:
         if len(group) > 1 and not getattr(self.arguments, "untrusted", False):
             try:
                 return self.encoder.encode_batch([source.text for source in group])
@@ -252,7 +252,7 @@ def input_encoder(
 
 
 @contextmanager
-def blamed_on(source: Source) -> Iterator[None]:
+def blamed_on(source: TextSource) -> Iterator[None]:
     """Turn a ValueError, by which a tokenizer refuses a text, into an OptionError that names the
     text."""
     try:
@@ -263,9 +263,9 @@ def blamed_on(source: Source) -> Iterator[None]:
         raise OptionError(f"{source.name}: {error}") from error
 
 
-def _groups(sources: Iterator[Source], most: int) -> Iterator[list[Source]]:
+def _groups(sources: Iterator[TextSource], most: int) -> Iterator[list[TextSource]]:
     """Consecutive sources in groups. A group ends when it has at least `most` code points."""
-    group: list[Source] = []
+    group: list[TextSource] = []
     size = 0
     for source in sources:
         group.append(source)

@@ -18,7 +18,7 @@ from tokpar.cli import options
 from tokpar.cli.encodings import Problems, blamed_on, encoder_of, inputs, sources_in
 from tokpar.cli.files import new_file
 from tokpar.cli.options import json_line
-from tokpar.cli.text_files import Source
+from tokpar.cli.text_files import TextSource
 from tokpar.errors import OptionError
 
 if TYPE_CHECKING:
@@ -57,7 +57,9 @@ def run(arguments: argparse.Namespace) -> int:
     return problems.code()
 
 
-def _chunks(encoder: Encoder, source: Source, arguments: argparse.Namespace) -> Iterator[TextChunk]:
+def _chunks(
+    encoder: Encoder, source: TextSource, arguments: argparse.Namespace
+) -> Iterator[TextChunk]:
     with blamed_on(source):
         yield from encoder.chunks(
             source.text, arguments.max_tokens, arguments.overlap, arguments.boundary

@@ -16,7 +16,7 @@ from tokpar.cli.options import print_json
 from tokpar.cli.progress import bar_of, working
 from tokpar.cli.screen import plural, print_table, visible
 from tokpar.cli.summary import describe_compiled_call, describe_loader
-from tokpar.cli.text_files import Source
+from tokpar.cli.text_files import TextSource
 from tokpar.contract.adapter import require_accepted
 from tokpar.contract.interfaces import TokenizerAdapter
 from tokpar.errors import OptionError
@@ -103,7 +103,7 @@ def _control_tokens(tokenizer: TokenizerAdapter) -> str:
     return f"control tokens: {len(trusted.control):,}; {said} (docs/untrusted.md)"
 
 
-def _plan(source: Source, strategy: str, split: Split, cuts: Cuts) -> dict[str, Any]:
+def _plan(source: TextSource, strategy: str, split: Split, cuts: Cuts) -> dict[str, Any]:
     """The JSON object of a plan."""
     return {
         "strategy": strategy,
@@ -192,7 +192,7 @@ def _cut(text: str, left: Chunk, right: Chunk) -> dict[str, Any]:
     }
 
 
-def _print(source: Source, split: Split, cuts: Cuts, most: int | None) -> None:
+def _print(source: TextSource, split: Split, cuts: Cuts, most: int | None) -> None:
     print(
         f"{visible(source.name)}: {plural(len(source.text), 'code point')}; {_summary(split, cuts)}"
     )

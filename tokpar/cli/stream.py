@@ -12,7 +12,14 @@ from collections.abc import Iterable, Iterator
 from tokpar.cli import options
 from tokpar.cli.encodings import blamed_on
 from tokpar.cli.options import OR_STDIN
-from tokpar.cli.text_files import STDIN, Source, byte_blocks, decode_blocks, has_rows, read_sources
+from tokpar.cli.text_files import (
+    STDIN,
+    TextSource,
+    byte_blocks,
+    decode_blocks,
+    has_rows,
+    read_sources,
+)
 
 BYTES = 1 << 16
 
@@ -30,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     for number, (name, chunks) in enumerate(_texts(arguments)):
         if number:
             print()
-        with blamed_on(Source(name, "")):
+        with blamed_on(TextSource(name, "")):
             for ids in encoder.stream(chunks):
                 print(*ids.tolist(), flush=True)
     return 0

@@ -15,7 +15,7 @@ from tokpar.contract.adapter import later_call_of, loader_of, why_not_compiled
 from tokpar.pipeline.call_result import DIVIDED
 
 if TYPE_CHECKING:
-    from tokpar.cli.text_files import Source
+    from tokpar.cli.text_files import TextSource
     from tokpar.contract.interfaces import TokenizerAdapter
     from tokpar.results.encoding import Encoding
 
@@ -42,7 +42,7 @@ class Total:
     why: str = ""
     """Why the last text was not cut, if it was not cut."""
 
-    def add(self, source: Source, encoding: Encoding) -> None:
+    def add(self, source: TextSource, encoding: Encoding) -> None:
         """Add one text."""
         self.texts += 1
         self.ids += len(encoding)

@@ -33,7 +33,7 @@ OnBadRow = Callable[[FileFormatError], object]
 
 
 @dataclass(frozen=True)
-class Source:
+class TextSource:
     """One text, and the name for reports: a path, "rows.jsonl:3", "-" or "--text"."""
 
     name: str
@@ -45,11 +45,11 @@ def has_rows(name: str) -> bool:
     return _strip_compression(name).endswith(ROW_SUFFIXES)
 
 
-def read_source(name: str) -> Source:
+def read_source(name: str) -> TextSource:
     """The one text of a file, or of standard input for "-". Newlines are not changed.
 
     Raises OSError if the file cannot be read, FileFormatError if it is not UTF-8."""
-    return Source(name, "".join(decode_blocks(byte_blocks(name), name)))
+    return TextSource(name, "".join(decode_blocks(byte_blocks(name), name)))
 
 
 def read_sources(
@@ -58,7 +58,7 @@ def read_sources(
     on_bad_row: OnBadRow | None = None,
     on_read: Callable[[int], object] | None = None,
     on_field: Callable[[str], object] | None = None,
-) -> Iterator[Source]:
+) -> Iterator[TextSource]:
     """The text of each row of a .jsonl, or the one text of another file. A row is read when the
     iterator reaches it.
 
@@ -85,7 +85,7 @@ def read_sources(
             if field is None and on_field is not None:
                 on_field(own)
             field = own
-            yield Source(f"{name}:{number}", text)
+            yield TextSource(f"{name}:{number}", text)
 
 
 def byte_blocks(

@@ -27,7 +27,7 @@ from tokpar.cli.options import print_json
 from tokpar.cli.progress import working
 from tokpar.cli.screen import plural
 from tokpar.cli.summary import describe_compiled_call, describe_loader, engine_of
-from tokpar.cli.text_files import Source, has_rows
+from tokpar.cli.text_files import TextSource, has_rows
 from tokpar.cli.trial_rounds import (
     FIRST_CHARS,
     MOST_CHARS,
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     with working(arguments, "making tables"):
         own = _tokenizer(arguments)
         compiled_call = describe_compiled_call(own)
-    with blamed_on(Source(name, "")):
+    with blamed_on(TextSource(name, "")):
         trial = run_trial(name, text, own, arguments) | {"compiled_call": compiled_call}
     if arguments.json:
         print_json(trial)
@@ -177,7 +177,7 @@ def _text(arguments: argparse.Namespace) -> tuple[str, str]:
     return f"{Path(name).name}{joined}", "\n".join(source.text for source in found)
 
 
-def _few(arguments: argparse.Namespace) -> Iterator[Source]:
+def _few(arguments: argparse.Namespace) -> Iterator[TextSource]:
     """The texts, until together they are longer than `MOST_CHARS` code points."""
     length = 0
     for source in sources(arguments):

@@ -37,7 +37,9 @@ class Contents:
         self._chars = np.array([*map(len, contents)], np.int64)
         self._sizes = np.array([*map(len, self._bytes)], np.int64)
         self._shortest = int(self._sizes.min(initial=1 << 62))
-        self._automaton: Automaton | None = build_automaton(self._bytes) if contents else None
+        self._automaton: ContentAutomaton | None = (
+            build_automaton(self._bytes) if contents else None
+        )
 
     @classmethod
     def of(cls, contents: Iterable[str]) -> Contents:
@@ -108,7 +110,7 @@ class Contents:
         return out[:count], int(self._automaton.depth[last])
 
     def _search_by_arrays(
-        self, automaton: Automaton, data: NDArray[np.uint8], lengths: IntArray | None
+        self, automaton: ContentAutomaton, data: NDArray[np.uint8], lengths: IntArray | None
     ) -> tuple[Clusters, int]:
         """As `_search`, without the compiled kernel: arrays follow the tree from all positions."""
         size, rest = len(data), 0
@@ -168,7 +170,7 @@ ROOT = 256
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Automaton:
+class ContentAutomaton:
     """The automaton of some contents, which are distinct, not empty and ascending.
 
     `table`: int32; see `tokpar.compiled._contents`. `edges`: for each node but the root, 256 times
@@ -183,7 +185,7 @@ class Automaton:
         return _children(self.edges, nodes, bytes_)
 
 
-def build_automaton(contents: Sequence[bytes]) -> Automaton:
+def build_automaton(contents: Sequence[bytes]) -> ContentAutomaton:
     """Returns the automaton of distinct contents that are not empty and ascend."""
     lengths = np.fromiter(map(len, contents), np.int64, len(contents))
     data, starts = np.frombuffer(b"".join(contents), np.uint8), offsets_of(lengths)[:-1]
@@ -196,10 +198,12 @@ def build_automaton(contents: Sequence[bytes]) -> Automaton:
     table, depth = table[: ROOT + 4 * count].copy(), depth[:count].copy()
     nodes = table[ROOT:].reshape(-1, 4)
     parents = np.repeat(np.arange(count), nodes[:, 1] >> 8)
-    return Automaton(table, (parents << 8) + (nodes[1:, 1] & 255), depth)
+    return ContentAutomaton(table, (parents << 8) + (nodes[1:, 1] & 255), depth)
 
 
-def _build_by_arrays(data: NDArray[np.uint8], starts: IntArray, lengths: IntArray) -> Automaton:
+def _build_by_arrays(
+    data: NDArray[np.uint8], starts: IntArray, lengths: IntArray
+) -> ContentAutomaton:
     """As `build_automaton`, without the compiled kernel: level by level."""
     edges, ends, sizes = _tree(data, starts, lengths)
     count = len(edges) + 1
@@ -220,7 +224,7 @@ def _build_by_arrays(data: NDArray[np.uint8], starts: IntArray, lengths: IntArra
     nodes[:, 1] = np.bincount(edges >> 8, minlength=count) << 8
     nodes[1:, 1] |= (edges & 255).astype(np.int32)
     nodes[:, 2], nodes[:, 3] = shorter, longest
-    return Automaton(table, edges, depth)
+    return ContentAutomaton(table, edges, depth)
 
 
 def _tree(
@@ -228,7 +232,8 @@ def _tree(
 ) -> tuple[IntArray, IntArray, IntArray]:
     """The tree of all prefixes of the contents, level by level.
 
-    Returns the edges (`Automaton.edges`), the node of each content, and the nodes of each level."""
+    Returns the edges (`ContentAutomaton.edges`), the node of each content, and the nodes of each
+    level."""
     node = np.zeros(len(lengths), np.int64)
     edges, sizes, count = [], [1], 1
     for level in range(int(lengths.max(initial=0))):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from tokpar.decoding.id_rows import Ids, checked_id, whole_numbers
-from tokpar.decoding.tables import DecodeTable, Row
+from tokpar.decoding.tables import DecodeTable, StateRow
 from tokpar.errors import EngineError, OptionError
 
 
@@ -21,7 +21,7 @@ class DecodeStream:
 
     def __init__(self, table: DecodeTable, prefill: Ids = ()) -> None:
         self._table = table
-        self._row: Row = table.start
+        self._row: StateRow = table.start
         self._held_prompt = ""
         self.push(prefill)
         if self._row is not table.start:

@@ -21,7 +21,7 @@ _COMPARED_ROWS = 24
 """Rows of drawn ids on which a new table is compared with the tokenizer's own `decode`."""
 
 
-class Row(dict[int, tuple[str, "Row"]]):
+class StateRow(dict[int, tuple[str, "StateRow"]]):
     """What each id does in one state: the text that becomes final, and the next row."""
 
     __slots__ = ("state", "table")
@@ -30,7 +30,7 @@ class Row(dict[int, tuple[str, "Row"]]):
         self.table = table
         self.state = state
 
-    def __missing__(self, id_: int) -> tuple[str, Row]:
+    def __missing__(self, id_: int) -> tuple[str, StateRow]:
         return self.table.add(self, id_)
 
 
@@ -41,10 +41,10 @@ class DecodeTable:
         self._shape = shape_of(parts) if shape is None else shape
         self._token_of = parts.token_of
         self._tokens: dict[int, Token | None] = {}
-        self._rows: dict[tuple[State, ...], Row] = {}
+        self._rows: dict[tuple[State, ...], StateRow] = {}
         self._entry_count = 0
         self.start = self._row((None,) * (1 + len(self._shape.tail)))
-        self.finished_row = Row(self, None)
+        self.finished_row = StateRow(self, None)
 
     @property
     def most_held(self) -> int | None:
@@ -57,7 +57,7 @@ class DecodeTable:
         """False if the tokenizer's own call decodes all ids at the end."""
         return self._shape.change is not None
 
-    def add(self, row: Row, id_: int) -> tuple[str, Row]:
+    def add(self, row: StateRow, id_: int) -> tuple[str, StateRow]:
         """Returns what an id does in the state of a row. Keeps the answer while there is room."""
         if row.state is None:
             raise OptionError("the stream is finished; make another one with decode_stream()")
@@ -73,7 +73,7 @@ class DecodeTable:
             row[id_] = entry
         return entry
 
-    def finish(self, row: Row) -> str:
+    def finish(self, row: StateRow) -> str:
         """Returns the text that a stream in the state of this row still holds."""
         if row.state is None:
             raise OptionError("the stream is already finished")
@@ -112,13 +112,13 @@ class DecodeTable:
             later.append(state)
         return text, tuple(later)
 
-    def _row(self, states: tuple[State, ...]) -> Row:
+    def _row(self, states: tuple[State, ...]) -> StateRow:
         """The row of a state. A state that hardly comes again gets a row of its own."""
         if not comes_again(states[0]):
-            return Row(self, states)
+            return StateRow(self, states)
         row = self._rows.get(states)
         if row is None:
-            row = Row(self, states)
+            row = StateRow(self, states)
             if self._entry_count < MOST_KEPT:
                 row = self._rows.setdefault(states, row)
         return row

@@ -36,7 +36,7 @@ from tokpar.integrations.hf_release import (
 )
 from tokpar.integrations.hf_running_calls import begin_call, end_call
 from tokpar.integrations.hf_untrusted import apply_template, encode_untrusted, require_one_text
-from tokpar.integrations.row_columns import Columns, Frame, frame_of
+from tokpar.integrations.row_columns import CallColumns, Frame, frame_of
 from tokpar.process.fork_locks import is_child, own_lock
 from tokpar.results.text_counts import ARGUMENTS, LEFT_OVER, OF_DROP_INS, TextCounts
 
@@ -233,7 +233,7 @@ class Acceleration:
         return columns and self.encode(text, add_special_tokens, columns, verbose)
 
     def encode(
-        self, text: Any, add_special_tokens: bool, columns: Columns, verbose: bool
+        self, text: Any, add_special_tokens: bool, columns: CallColumns, verbose: bool
     ) -> BatchEncoding | None:
         """The result for a text or a batch; None where only the engine's own call is exact, or is
         as fast."""

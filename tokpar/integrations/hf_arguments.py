@@ -8,7 +8,7 @@ from typing import Any
 
 from tokpar.integrations.hf_columns import columns_of, is_handed_over
 from tokpar.integrations.hf_release import LOGS_MISSING_LENGTHS, pad_token_of
-from tokpar.integrations.row_columns import Columns, Frame
+from tokpar.integrations.row_columns import CallColumns, Frame
 
 _ARGUMENTS = frozenset(
     (
@@ -58,7 +58,7 @@ class Form:
     """What calls with equal arguments have in common. `is_row`: a call of one text returns plain
     lists without padding."""
 
-    columns: Columns
+    columns: CallColumns
     frame: Frame
     add_special_tokens: bool
     verbose: Any

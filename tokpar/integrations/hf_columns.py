@@ -14,7 +14,7 @@ from tokpar.integrations.hf_release import (
     KNOWN_ARGUMENTS,
     SPLITS_BY_DEFAULT,
 )
-from tokpar.integrations.row_columns import Columns
+from tokpar.integrations.row_columns import CallColumns
 
 _INHERITED_ARGUMENTS = (
     "is_split_into_words",
@@ -36,7 +36,7 @@ def is_handed_over(arguments: Mapping[str, Any]) -> bool:
 
 def columns_of(
     tokenizer: Any, padding: Any, truncation: Any, arguments: Mapping[str, Any]
-) -> Columns | None:
+) -> CallColumns | None:
     """The columns of a call of `_encode_plus` of `tokenizer` with these arguments; None if only
     the tokenizer's own call answers them, or refuses them."""
     usual = tokenizer.split_special_tokens
@@ -60,7 +60,7 @@ def columns_of(
         pad = _padding(tokenizer, padding, arguments)
     except _OwnCallError:
         return None
-    return Columns(
+    return CallColumns(
         tuple(names), arguments.get("max_length"), cut, pad, arguments.get("return_tensors")
     )
 

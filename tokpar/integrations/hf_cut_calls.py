@@ -11,7 +11,7 @@ from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.arrays import IdArray, IntArray, SpanArray, has_surrogate
 from tokpar.chunks.end_ids import has_ends, kept_part
 from tokpar.integrations.hf_encodings import OWN_ANSWERS, EncodedCall
-from tokpar.integrations.row_columns import Columns, Frame
+from tokpar.integrations.row_columns import CallColumns, Frame
 from tokpar.types import Rows
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def encode_kept(
-    encoder: Encoder, texts: Sequence[str], frame: Frame, columns: Columns, add: bool
+    encoder: Encoder, texts: Sequence[str], frame: Frame, columns: CallColumns, add: bool
 ) -> tuple[EncodedCall, Mapping[str, int]] | None:
     """Returns what a call encodes, and how many texts were encoded in each way; None if the texts
     are to be encoded whole. `add`: the call adds special tokens."""

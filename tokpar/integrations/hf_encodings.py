@@ -16,7 +16,7 @@ from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.adapters.settings import call_engine
 from tokpar.arrays import IdArray, IntArray, SpanArray, offsets_of
 from tokpar.errors import ChangedError, EngineError
-from tokpar.integrations.row_columns import Columns, Frame
+from tokpar.integrations.row_columns import CallColumns, Frame
 from tokpar.integrations.sent_encodings import Part, SentEncoding, SentPadding, StandIn
 from tokpar.process.cached_property import cached_property
 from tokpar.types import Rows
@@ -39,7 +39,7 @@ class EncodedCall(Sequence[Any]):
         texts: Sequence[str],
         rows: Sequence[IdArray],
         frame: Frame,
-        columns: Columns,
+        columns: CallColumns,
         add_special_tokens: bool,
     ) -> None:
         self.adapter, self.texts, self.rows, self.frame = adapter, texts, rows, frame
@@ -47,7 +47,7 @@ class EncodedCall(Sequence[Any]):
         self.kept_ids = columns.kept_of(frame, rows)
 
     def values(self) -> dict[str, Any]:
-        """The columns of the result, see `Columns.values`. Raises as `kept_spans` does."""
+        """The columns of the result, see `CallColumns.values`. Raises as `kept_spans` does."""
         return self.columns.values(self.frame, self.kept_ids, self._parts(*self.columns.names))
 
     def _parts(self, *names: str) -> dict[str, Sequence[Any]]:

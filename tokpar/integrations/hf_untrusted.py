@@ -17,7 +17,7 @@ from tokpar.arrays import IdArray, IntArray, SpanArray
 from tokpar.errors import OptionError
 from tokpar.integrations.hf_answers import result_of
 from tokpar.integrations.hf_encodings import OWN_ANSWERS, EncodedCall
-from tokpar.integrations.row_columns import Columns
+from tokpar.integrations.row_columns import CallColumns
 from tokpar.process.cached_property import cached_property
 from tokpar.results.encoding import Encoding
 from tokpar.results.text_counts import UNTRUSTED
@@ -75,7 +75,7 @@ def encode_untrusted(
     state: Acceleration,
     text: Any,
     untrusted: Any,
-    columns: Columns | None,
+    columns: CallColumns | None,
     add_special_tokens: bool,
     verbose: bool,
 ) -> BatchEncoding:

@@ -66,7 +66,7 @@ value for all its tokens; the values of the special tokens after the text; the v
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Columns:
+class CallColumns:
     """Which columns one call returns, and how its texts are truncated and padded.
 
     `truncation`, `padding`: arguments of the engine's `enable_truncation`, `enable_padding`, or

@@ -9,17 +9,17 @@ import numpy as np
 
 from tokpar.arrays import IdArray, SpanArray
 from tokpar.integrations.hf_encodings import EncodedCall, RowEncoding
-from tokpar.integrations.row_columns import Columns
+from tokpar.integrations.row_columns import CallColumns
 from tokpar.integrations.sent_encodings import Part
 from tokpar.process.cached_property import cached_property
 
-PLAIN = Columns((), None)
+PLAIN = CallColumns((), None)
 """Neither truncation nor padding."""
 _STRATEGIES = ("longest_first", "only_first")
 _SIDES = ("left", "right")
 
 
-def columns_of(cut: Mapping[str, Any] | None, pad: Mapping[str, Any] | None) -> Columns | None:
+def columns_of(cut: Mapping[str, Any] | None, pad: Mapping[str, Any] | None) -> CallColumns | None:
     """Returns how an engine with this `truncation` and `padding` cuts and pads texts without a
     pair; None if only the engine knows."""
     if cut is None and pad is None:
@@ -30,7 +30,7 @@ def columns_of(cut: Mapping[str, Any] | None, pad: Mapping[str, Any] | None) -> 
             return None
     if pad is not None and (pad["direction"] not in _SIDES or pad["pad_to_multiple_of"] == 0):
         return None
-    return Columns((), None, cut, pad)
+    return CallColumns((), None, cut, pad)
 
 
 class FollowedCall(EncodedCall):

@@ -38,7 +38,7 @@ GAP = -1
 MOST_ITEMS = 20_000
 
 
-class Stage(Protocol):
+class StageMachine(Protocol):
     """The machine of one pattern, as `pattern_machine.Machine` describes it. `dead`: the states
     that never match any more. `sure`: the states that match whatever follows."""
 
@@ -64,7 +64,7 @@ class RowPairs:
     `spend` is called in each loop that a pattern may make long. Raises `RefusedProofError`."""
 
     def __init__(
-        self, stages: Sequence[Stage], spend: Callable[[str], None] = lambda what: None
+        self, stages: Sequence[StageMachine], spend: Callable[[str], None] = lambda what: None
     ) -> None:
         self.stages, self._spend = stages, spend
         if not stages or len({stage.size for stage in stages}) != 1:

@@ -24,7 +24,7 @@ from tokpar.results.encoding import Batch, Clock, Encoding
 from tokpar.results.final_rows import FinalRows
 from tokpar.results.seams import NO_SEAMS, Seams
 from tokpar.results.spans import (
-    Origin,
+    SpanOrigin,
     postprocess_own,
     stand_in_ids,
 )
@@ -58,8 +58,8 @@ class BatchRow:
 
     `own`: the ids before post-processing. `why`: why the text was not cut. `is_divided`: the text
     was divided at every certified space. `by_call`: the compiled call encoded the text.
-    `seams_and_report`: those of a text that was encoded by itself. `layout`: see `Origin`; it may
-    keep the whole batch alive."""
+    `seams_and_report`: those of a text that was encoded by itself. `layout`: see `SpanOrigin`; it
+    may keep the whole batch alive."""
 
     text: str
     own: IdArray
@@ -92,8 +92,8 @@ class BatchRow:
         return licence_for(self.batch_facts.tokenizer, self.text)
 
     @property
-    def origin(self) -> Origin:
-        return Origin(self.text, self.batch_facts.tokenizer, self.own, self.layout)
+    def origin(self) -> SpanOrigin:
+        return SpanOrigin(self.text, self.batch_facts.tokenizer, self.own, self.layout)
 
     @property
     def report(self) -> Report:
@@ -251,7 +251,7 @@ def encode_in_one_call(
     final = ids
     if postprocess and isinstance(tokenizer, PostProcesses):
         final = postprocess_own(tokenizer, Rows.of([ids]), [text])[0]
-    origin = Origin(text, tokenizer, ids, None if postprocess else stand_in_ids)
+    origin = SpanOrigin(text, tokenizer, ids, None if postprocess else stand_in_ids)
     return Encoding.of(frozen_ids(final), NO_SEAMS, report, origin)
 
 
@@ -273,7 +273,7 @@ def encode_by_own_call(
         agreement=report.agreement,
         why_not_compiled=why_not_compiled(tokenizer),
     )
-    return Encoding.of(frozen_ids(ids), NO_SEAMS, timed, Origin(text, tokenizer, None))
+    return Encoding.of(frozen_ids(ids), NO_SEAMS, timed, SpanOrigin(text, tokenizer, None))
 
 
 def divided_report(report: Report) -> Report:

@@ -20,7 +20,7 @@ from tokpar.results.adding_up import parts_between, place_seams
 from tokpar.results.encoding import Batch, Encoding
 from tokpar.results.final_rows import FinalRows, final_of_each
 from tokpar.results.seams import NO_SEAMS, Seams
-from tokpar.results.spans import Origin
+from tokpar.results.spans import SpanOrigin
 from tokpar.results.text_counts import COMPILED
 from tokpar.types import Report, Rows, Seam
 
@@ -51,9 +51,9 @@ class CompiledRow:
     """One text that the compiled call encoded. Makes the seams, the report and the origin of its
     `Encoding`.
 
-    `own`: the ids before post-processing. `layout`: see `Origin`; it may keep a whole batch alive.
-    A long text has seams at every sure space, where a licence for whole texts holds; else at the
-    first certified cut at `SEAM_CHARS` or more after the one before."""
+    `own`: the ids before post-processing. `layout`: see `SpanOrigin`; it may keep a whole
+    batch alive. A long text has seams at every sure space, where a licence for whole texts holds;
+    else at the first certified cut at `SEAM_CHARS` or more after the one before."""
 
     text: str
     own: IdArray
@@ -75,8 +75,8 @@ class CompiledRow:
         return self._made()[1]
 
     @property
-    def origin(self) -> Origin:
-        return Origin(self.text, self.call_facts.tokenizer, self.own, self.layout)
+    def origin(self) -> SpanOrigin:
+        return SpanOrigin(self.text, self.call_facts.tokenizer, self.own, self.layout)
 
     def without_batch(self) -> CompiledRow:
         """Returns this row without the rest of the batch, post-processed as a single text."""

@@ -30,7 +30,7 @@ class HasOffsets(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Origin:
+class SpanOrigin:
     """Where the ids of one text came from: enough to find their spans.
 
     `own`: the ids before special tokens, truncation and padding; None if the engine's own call

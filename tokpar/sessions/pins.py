@@ -30,7 +30,7 @@ _NO_IDS: IdArray = np.empty(0, np.uint32)
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
+class TranscriptRow:
     """One row of a transcript: a text with its ids, or a pin.
 
     `data`: the bytes of a pin; None for a text. `repeats`: the pin is a placeholder, all of whose
@@ -84,7 +84,7 @@ class PinnedRows:
     `context`: the end of the last pin's text, after which the next text is encoded (P2);
     `context_ids` are its ids. With an empty context, the next text is encoded by itself (P1)."""
 
-    rows: tuple[Row, ...] = ()
+    rows: tuple[TranscriptRow, ...] = ()
     chars: int = 0
     count: int = 0
     context: str = ""
@@ -102,7 +102,7 @@ class PinnedRows:
 NO_PINS = PinnedRows()
 
 
-def spans_of_rows(rows: Sequence[Row], tokenizer: TokenizerAdapter) -> SpanArray:
+def spans_of_rows(rows: Sequence[TranscriptRow], tokenizer: TokenizerAdapter) -> SpanArray:
     """[start, stop) of each id in the text of all rows, code points; int64 (n, 2).
 
     All ids of a pin have the whole pin. Raises LookupError if the tokenizer cannot tell."""
@@ -193,7 +193,9 @@ def _valid_from(text: str) -> int:
     return next(bad, -1) + 1
 
 
-def regions_of(rows: Sequence[Row], cuts: StableCuts, encode: Encode) -> tuple[Region, ...]:
+def regions_of(
+    rows: Sequence[TranscriptRow], cuts: StableCuts, encode: Encode
+) -> tuple[Region, ...]:
     """The regions of a transcript: whether the ids of each part are the ids of its whole text
     (theorem 38).
 
@@ -245,7 +247,7 @@ class _Judge:
         ]
 
 
-def _known_edges(rows: Sequence[Row], judge: _Judge) -> list[tuple[int, int, bool]]:
+def _known_edges(rows: Sequence[TranscriptRow], judge: _Judge) -> list[tuple[int, int, bool]]:
     """(code points, ids) before each cut that divides the transcript, and before its two ends.
 
     The third value is True if the part up to the next edge lies in the text of one row, between two

@@ -11,7 +11,7 @@ from tokpar.cuts.added_token_edges import TokenEdges
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import OptionError
 from tokpar.process.limits import require_count
-from tokpar.sessions.pins import Row
+from tokpar.sessions.pins import TranscriptRow
 from tokpar.sessions.rope import Segment, divide, ids_after, rope_of
 from tokpar.types import AddedToken
 
@@ -19,8 +19,8 @@ _INSTEAD = "; write the copies into the text instead, and update the session"
 
 
 def expand_placeholders(
-    row: Row, tokenizer: TokenizerAdapter, token: int | str, n: int | Sequence[int]
-) -> tuple[Row, ...]:
+    row: TranscriptRow, tokenizer: TokenizerAdapter, token: int | str, n: int | Sequence[int]
+) -> tuple[TranscriptRow, ...]:
     """Returns the rows that take the place of a text row: texts, and a pin for each placeholder.
 
     The last row is the text after the last placeholder, which is its context. Without a
@@ -45,12 +45,12 @@ def expand_placeholders(
         for end in ((start, number), (stop, number + 1))
     ]
     pieces = divide(row.rope, ends)
-    rows = [Row(rope_of(pieces[0]), row.skipped_chars, row.skipped_ids)]
+    rows = [TranscriptRow(rope_of(pieces[0]), row.skipped_chars, row.skipped_ids)]
     context = Segment(content, own_id)
     for count, piece in zip(counts, pieces[2::2], strict=True):
         copies = np.repeat(own_id, count)
-        rows.append(Row(data=content.encode(), pinned_ids=copies, repeats=True))
-        rows.append(Row(rope_of([context, *piece]), len(content), 1))
+        rows.append(TranscriptRow(data=content.encode(), pinned_ids=copies, repeats=True))
+        rows.append(TranscriptRow(rope_of([context, *piece]), len(content), 1))
     return tuple(rows)
 
 

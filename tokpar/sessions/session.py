@@ -26,7 +26,7 @@ from tokpar.sessions.pins import (
     NO_PINS,
     PinnedRows,
     Region,
-    Row,
+    TranscriptRow,
     bytes_of_pin,
     context_of,
     ids_of_pin,
@@ -217,7 +217,7 @@ class Session:
             if rows and rows[-1].data is not None and not rows[-1].repeats:
                 data = rows[-1].data + data
                 pinned_ids, rows = concatenate([rows[-1].pinned_ids, pinned_ids]), rows[:-1]
-            pin = Row(data=data, pinned_ids=pinned_ids)
+            pin = TranscriptRow(data=data, pinned_ids=pinned_ids)
             context = context_of(stable_cuts_for(facts_of(tokenizer)), pin.text)
             rope = self._edit(None, 0, 0, context).rope
             pins = _pinned_rows((*rows, pin), context, rope)
@@ -414,7 +414,7 @@ class Session:
         return Editing(self._tokenizer, self._encode_rows, rope, start, stop, text).result()
 
 
-def _pinned_rows(rows: tuple[Row, ...], context: str, rope: Rope) -> PinnedRows:
+def _pinned_rows(rows: tuple[TranscriptRow, ...], context: str, rope: Rope) -> PinnedRows:
     """The rows up to the end of a pin, with `context`. `rope` holds the ids of the context."""
     chars, count = sum(len(row.text) for row in rows), sum(row.count for row in rows)
     return PinnedRows(rows, chars, count, context, ids_after(rope, 0))

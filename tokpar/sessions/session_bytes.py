@@ -17,7 +17,7 @@ from tokpar.arrays import IdArray
 from tokpar.contract.interfaces import TokenizerAdapter
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.results.adding_up import concatenate
-from tokpar.sessions.pins import Row
+from tokpar.sessions.pins import TranscriptRow
 from tokpar.sessions.rope import Rope, Segment, rope_of, segments_after
 
 MAGIC = b"tokpar session 1\n"
@@ -31,7 +31,7 @@ class SessionParts:
     `rope`: the last `context` code points of the pinned text, then the text after the last pin.
     `rope_by_itself`: the text after the last pin, encoded by itself (P1); used if `by_itself`."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[TranscriptRow, ...]
     context: int
     rope: Rope
     rope_by_itself: Rope
@@ -156,8 +156,8 @@ class _Reader:
             found.append(Segment(data.decode(), ids, absorbed))
         return rope_of(found)
 
-    def row(self, row: dict[str, Any]) -> Row:
+    def row(self, row: dict[str, Any]) -> TranscriptRow:
         if "pin" in row:
             data, ids = self.take(*row["pin"])
-            return Row(data=data, pinned_ids=ids, repeats=bool(row["repeats"]))
-        return Row(self.rope(row["text"]), *row["skipped"])
+            return TranscriptRow(data=data, pinned_ids=ids, repeats=bool(row["repeats"]))
+        return TranscriptRow(self.rope(row["text"]), *row["skipped"])

@@ -7,7 +7,7 @@ from typing import Any
 
 from tokpar.arrays import IdArray, frozen_ids
 from tokpar.results.adding_up import concatenate
-from tokpar.sessions.pins import NO_PINS, PinnedRows, Row
+from tokpar.sessions.pins import NO_PINS, PinnedRows, TranscriptRow
 from tokpar.sessions.rope import Rope, ids_after
 
 
@@ -51,14 +51,14 @@ class SessionState:
         return self.pins.count + self.last_row.count
 
     @property
-    def last_row(self) -> Row:
+    def last_row(self) -> TranscriptRow:
         """The row of the text after the last pin."""
         if self.by_itself:
-            return Row(self.rope_by_itself)
-        return Row(self.rope, len(self.pins.context), len(self.pins.context_ids))
+            return TranscriptRow(self.rope_by_itself)
+        return TranscriptRow(self.rope, len(self.pins.context), len(self.pins.context_ids))
 
     @property
-    def all_rows(self) -> tuple[Row, ...]:
+    def all_rows(self) -> tuple[TranscriptRow, ...]:
         last = self.last_row
         return (*self.pins.rows, last) if last.text or last.count else self.pins.rows
 

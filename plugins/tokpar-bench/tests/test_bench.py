@@ -18,8 +18,8 @@ from tokpar_bench.comparing import comparison, sweep
 from tokpar_bench.datasets import KINDS, Dataset, read_dataset, synthetic
 from tokpar_bench.html_page import page
 from tokpar_bench.measuring import (
+    JobRun,
     LongText,
-    Sample,
     TimedJob,
     TimingExecutor,
     encode_job,
@@ -276,9 +276,9 @@ def test_shared_ids_find_back_into_step() -> None:
 # measuring
 
 
-def sample(seconds: float, **changes: Any) -> Sample:
+def sample(seconds: float, **changes: Any) -> JobRun:
     report = Report("lopt", seconds={"tokenize": seconds})
-    return Sample(
+    return JobRun(
         **{"seconds": seconds, "share": 1.0, "report": report, "lossless": True} | changes
     )
 
@@ -291,7 +291,7 @@ def test_each_round_runs_every_job_once_and_the_first_round_is_not_counted() -> 
     ran: list[str] = []
 
     def job(key: str) -> TimedJob[str]:
-        def call() -> Sample:
+        def call() -> JobRun:
             ran.append(key)
             return sample(len(ran))
 

@@ -24,7 +24,7 @@ from tokpar_corpus import Manifest, build, manifest_of
 from tokpar_corpus.build_options import Memory
 from tokpar_corpus.build_progress import Progress
 from tokpar_corpus.document_encoder import seams_digest
-from tokpar_corpus.input_parts import Part, Span
+from tokpar_corpus.input_parts import InputPart, Span
 from tokpar_corpus.inputs import find_inputs
 from tokpar_corpus.lines import line_blocks, open_digested
 from tokpar_corpus.manifest import Digest, Position
@@ -155,7 +155,7 @@ def test_the_digests_of_a_part_that_is_being_read_are_of_all_returned_documents(
     path.write_bytes(gzip.compress(rows, 0) if end.endswith("gz") else rows)
     data = path.read_bytes()
     (source,) = find_inputs([str(path)], lines=False).files
-    part = Part(0, (Span(0, 0, len(data)),))
+    part = InputPart(0, (Span(0, 0, len(data)),))
     reader = PartReader(
         (source,), part, Position(0, 0), "text", None, None, Memory(64 * 1000), Progress()
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from hypothesis import strategies as st
-from tokpar_incremental.bpe import Tables
+from tokpar_incremental.bpe import DictionaryTables
 from tokpar_incremental.dictionary import BYTE, Dictionary, dictionary, dictionary_of
 from tokpar_pure.formats import rank_vocabulary, read_tokenizer_json
 
@@ -93,13 +93,13 @@ def pair_tables(draw: st.DrawFn, letters: str = "abc", max_token: int = 8) -> Ta
 
 
 @cache
-def real_tables(name: str) -> tuple[Tables, Callable[[bytes], Sequence[int]]]:
+def real_tables(name: str) -> tuple[DictionaryTables, Callable[[bytes], Sequence[int]]]:
     """The tables of a part of a real vocabulary, and plain merging by it."""
     if name == "deepseek_part":
         vocabulary = read_tokenizer_json(VOCAB / f"{name}.json")
     else:
         vocabulary = rank_vocabulary(name, read_ranks(VOCAB / f"{name}.tiktoken"), ".", {})
-    return Tables(dictionary_of(vocabulary)), ByteBPE(vocabulary).encode
+    return DictionaryTables(dictionary_of(vocabulary)), ByteBPE(vocabulary).encode
 
 
 rank_tables = st.lists(st.text("abc", min_size=2, max_size=6), max_size=12).map(ranked)

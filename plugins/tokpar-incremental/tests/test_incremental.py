@@ -9,10 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tables_drawn import BYTES, Table, own_rules, pair_tables, real_tables, table, tables, texts
-from tokpar_incremental.bpe import IncrementalBPE, IncrementalModel, Tables
+from tokpar_incremental.bpe import DictionaryTables, IncrementalBPE, IncrementalModel
 from tokpar_incremental.dictionary import BYTE, Dictionary, dictionary_of
 from tokpar_incremental.properize import is_proper, make_proper
-from tokpar_incremental.search import Automaton
+from tokpar_incremental.search import TokenAutomaton
 from tokpar_pure.formats import rank_vocabulary
 
 from tests.support.texts import texts as any_texts
@@ -95,7 +95,7 @@ def test_merges_of_what_is_no_byte_never_happen() -> None:
 def test_every_prefix_has_the_tokens_of_merging_it_alone(
     short: int, drawn: Table, data: bytes
 ) -> None:
-    bpe = IncrementalBPE(Tables(drawn.dictionary, short))
+    bpe = IncrementalBPE(DictionaryTables(drawn.dictionary, short))
     bpe.append(data)
     assert len(bpe) == len(data)
     for length in range(len(data) + 1):
@@ -121,7 +121,7 @@ def test_a_token_that_merging_cannot_make_is_a_whole_prefix_or_nothing() -> None
     bpe.append(b"abcd")
     assert [bpe.tokens(length) for length in (2, 3, 4)] == [[97, 98], [256], [97, 98, 99, 100]]
     assert bpe.last_token(3) == 256
-    assert IncrementalModel(Tables(some)).spans("abc") == [(256, 0, 3)]
+    assert IncrementalModel(DictionaryTables(some)).spans("abc") == [(256, 0, 3)]
 
 
 # The cost
@@ -130,7 +130,7 @@ def test_a_token_that_merging_cannot_make_is_a_whole_prefix_or_nothing() -> None
 @given(st.lists(st.binary(min_size=1, max_size=4), unique=True), st.binary(max_size=60))
 def test_the_automaton_knows_the_longest_token_at_the_end(tokens: list[bytes], data: bytes) -> None:
     known = [*BYTES, *(token for token in tokens if len(token) > 1)]
-    automaton = Automaton(known)
+    automaton = TokenAutomaton(known)
     for stop, state in enumerate(automaton.states(data), 1):
         ends = [place for place, token in enumerate(known) if data[:stop].endswith(token)]
         assert automaton.longest[state] == max(ends, key=lambda place: len(known[place]))
@@ -139,7 +139,7 @@ def test_the_automaton_knows_the_longest_token_at_the_end(tokens: list[bytes], d
 def test_the_last_token_is_found_with_few_questions() -> None:
     """Of 512 suffixes; by trying they are 256 on average, at most 511."""
     drawn = powers(9)
-    tables_ = Tables(drawn.dictionary)
+    tables_ = DictionaryTables(drawn.dictionary)
     last: list[int] = []
     tables_.extend(last, 0, b"a" * 2000)
     search, longest = tables_.search, tables_.forest.node[drawn.dictionary.number[b"a" * 512]]

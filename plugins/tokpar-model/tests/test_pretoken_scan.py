@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
 from tokpar_model import pretoken_scan
-from tokpar_model.greedy_merging import Work
+from tokpar_model.greedy_merging import StepLimit
 from tokpar_model.pretoken_machine import machine_of
 from tokpar_model.pretoken_scan import mark_pretokens
 
@@ -44,7 +44,7 @@ def edges_of(
     for pattern in row:
         machine = machine_of(pattern, engine)
         symbols = machine.symbols.symbol_of[[ord(char) for char in text]]
-        mark_pretokens(machine, symbols, marks, Work(steps * (len(text) + 1)))
+        mark_pretokens(machine, symbols, marks, StepLimit(steps * (len(text) + 1)))
     return np.flatnonzero(marks).tolist()
 
 

@@ -20,7 +20,7 @@ from tokpar_pure.adapter import FileTokenizer, PureTokenizer, load
 from tokpar_pure.decoders import read_decoder
 from tokpar_pure.forms import Form
 from tokpar_pure.normalizers import read_normalizer
-from tokpar_pure.postprocess import PostProcess, read_postprocess
+from tokpar_pure.postprocess import PostProcessor, read_postprocess
 from tokpar_pure.pretokenize import is_byte_level, read_pre_tokenizer
 from tokpar_pure.tokenizer import read_tokenizer
 from tokpar_pure.traced_text import TracedText
@@ -431,9 +431,9 @@ def test_what_bert_puts_around_ids_counts_for_truncation_and_padding() -> None:
         "padding": {"strategy": {"Fixed": 5}, "pad_id": 0, "pad_token": "[PAD]"},
     }
     postprocess = read_postprocess(config, add_special_tokens=True)
-    assert postprocess == PostProcess(prefix=(1,), suffix=(2,), limit=2, pad=0, length=5)
+    assert postprocess == PostProcessor(prefix=(1,), suffix=(2,), limit=2, pad=0, length=5)
     assert postprocess.one([3, 4, 5]) == [1, 3, 4, 2, 0]
-    assert PostProcess(pad=0, pads_start=True).batch([[3, 4], [5]]) == [[3, 4], [0, 5]]
+    assert PostProcessor(pad=0, pads_start=True).batch([[3, 4], [5]]) == [[3, 4], [0, 5]]
 
 
 # The committed vocabularies

@@ -170,10 +170,10 @@ def measure(arguments: argparse.Namespace) -> BenchResults:
     from tokpar_bench.datasets import joined_texts
     from tokpar_bench.measuring import run as run_experiments
     from tokpar_bench.records import BenchResults, provenance
-    from tokpar_bench.schedule import PARTS, Settings, experiments, unsuited_executors
+    from tokpar_bench.schedule import PARTS, BenchSettings, experiments, unsuited_executors
     from tokpar_bench.subjects import Resources
 
-    settings = Settings(
+    settings = BenchSettings(
         parts=_names(arguments.only) or PARTS,
         methods=_names(arguments.methods),
         executors=tuple(arguments.executor or ("auto",)),

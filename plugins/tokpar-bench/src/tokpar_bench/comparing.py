@@ -14,8 +14,8 @@ from string import ascii_letters
 from tokpar_bench.datasets import Dataset
 from tokpar_bench.measuring import (
     Experiment,
+    JobRun,
     LongText,
-    Sample,
     Samples,
     TimedJob,
     encode_job,
@@ -83,7 +83,7 @@ def method_row(
     dataset: Dataset,
     way: Way,
     workers: int,
-    of_texts: Sequence[Sequence[Sample]],
+    of_texts: Sequence[Sequence[JobRun]],
     condition: str = CACHE_OFF,
 ) -> MethodRow:
     """The row of one method in one engine on one executor. `of_texts`: the samples of each text."""
@@ -117,11 +117,11 @@ def method_row(
     )
 
 
-def _seconds(turn: Sequence[Sample]) -> float:
+def _seconds(turn: Sequence[JobRun]) -> float:
     return statistics.fmean(sample.seconds for sample in turn)
 
 
-def stage_means(samples: Sequence[Sample]) -> dict[str, float]:
+def stage_means(samples: Sequence[JobRun]) -> dict[str, float]:
     """Mean seconds of each stage per text. "rest" is the time outside of all stages."""
     sums: defaultdict[str, float] = defaultdict(float)
     for sample in samples:

@@ -8,7 +8,7 @@ from functools import partial
 
 from tokpar_bench.comparing import NO_EXECUTOR, method_row
 from tokpar_bench.datasets import Dataset
-from tokpar_bench.measuring import Experiment, Sample, Samples, TimedJob, encode_job
+from tokpar_bench.measuring import Experiment, JobRun, Samples, TimedJob, encode_job
 from tokpar_bench.records import CACHE_OFF, CONDITIONS, SEEN, WARM, AnyRow
 from tokpar_bench.subjects import SERIAL, ComparedMethod, Resources, Subject
 
@@ -35,7 +35,7 @@ class ConditionRuns:
         self._workers, self._resources = workers, resources
         self._jobs: dict[str, TimedJob] = {}
 
-    def run(self, condition: str) -> Sample:
+    def run(self, condition: str) -> JobRun:
         """The timed sample. Work that prepares the condition is not timed."""
         for text in (self.first, self.second):  # not timed, on the object without a cache
             self._subject.own_ids(text)
@@ -90,7 +90,7 @@ def conditions(
         method.name: ConditionRuns(subject, method, workers, resources, text) for method in compared
     }
 
-    def call(method: ComparedMethod, condition: str) -> Sample:
+    def call(method: ComparedMethod, condition: str) -> JobRun:
         return runs[method.name].run(condition)
 
     def rows(samples: Samples) -> Iterator[AnyRow]:

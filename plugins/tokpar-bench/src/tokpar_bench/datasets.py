@@ -11,7 +11,7 @@ from itertools import repeat
 from pathlib import Path
 
 from tokpar import FileFormatError
-from tokpar.cli.text_files import OnBadRow, Source, byte_blocks, has_rows, read_sources
+from tokpar.cli.text_files import OnBadRow, TextSource, byte_blocks, has_rows, read_sources
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def every(dataset: Dataset, chars: int) -> Dataset:
     return replace(dataset, name=f"{dataset.name}, 1 text of {step}", texts=dataset.texts[::step])
 
 
-def _one_text(name: str, field: str | None, on_bad_line: OnBadRow | None) -> Iterator[Source]:
+def _one_text(name: str, field: str | None, on_bad_line: OnBadRow | None) -> Iterator[TextSource]:
     """The text of a file. Lines that are not UTF-8 are given to `on_bad_line` and left out; without
     it, the first bad line raises FileFormatError."""
     good: list[str] = []
@@ -85,7 +85,7 @@ def _one_text(name: str, field: str | None, on_bad_line: OnBadRow | None) -> Ite
                 raise problem from error
             on_bad_line(problem)
     if good:
-        yield Source(name, "".join(good))
+        yield TextSource(name, "".join(good))
 
 
 def _words() -> list[str]:

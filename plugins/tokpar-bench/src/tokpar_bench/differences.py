@@ -13,7 +13,7 @@ from tokpar_bench.tables import Table
 
 
 @dataclass(frozen=True)
-class Difference:
+class DifferenceNote:
     """A paragraph about tables of the experiment `part`.
 
     The paragraph is about a table if `beside` occurs in the title, the note or a cell of the
@@ -30,18 +30,18 @@ class Difference:
 
 
 @cache
-def differences() -> tuple[Difference, ...]:
+def differences() -> tuple[DifferenceNote, ...]:
     """The paragraphs, each on one line."""
     content = (files("tokpar_bench") / FOLDER / "differences.toml").read_text(encoding="utf-8")
     return tuple(
-        Difference(**{name: " ".join(value.split()) for name, value in each.items()})
+        DifferenceNote(**{name: " ".join(value.split()) for name, value in each.items()})
         for each in tomllib.loads(content)["difference"]
     )
 
 
-def placed_differences(tables: Iterable[Table]) -> dict[Table, list[Difference]]:
+def placed_differences(tables: Iterable[Table]) -> dict[Table, list[DifferenceNote]]:
     """The paragraphs of each table. A paragraph stands under the first table that it is about."""
-    placed: dict[Table, list[Difference]] = {}
+    placed: dict[Table, list[DifferenceNote]] = {}
     found = list(tables)
     for difference in differences():
         table = next(filter(difference.is_about, found), None)

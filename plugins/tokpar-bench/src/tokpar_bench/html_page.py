@@ -6,7 +6,7 @@ from html import escape
 from importlib import resources
 from typing import Any
 
-from tokpar_bench.differences import Difference, placed_differences
+from tokpar_bench.differences import DifferenceNote, placed_differences
 from tokpar_bench.plots import Picture, in_xml
 from tokpar_bench.records import BenchResults
 from tokpar_bench.tables import Table, of_words
@@ -99,7 +99,7 @@ def _section(
     part: str,
     tables: Iterable[Table],
     pictures: Iterable[Picture],
-    differing: Mapping[Table, Sequence[Difference]],
+    differing: Mapping[Table, Sequence[DifferenceNote]],
 ) -> Iterator[str]:
     """One section. Each picture stands before the first table that has its names, or before the
     first table."""
@@ -136,7 +136,7 @@ def _table(table: Table) -> Iterator[str]:
     yield f'</tbody></table></div><p class="note">{_text(table.note)}</p>'
 
 
-def _differences(paragraphs: Sequence[Difference]) -> Iterator[str]:
+def _differences(paragraphs: Sequence[DifferenceNote]) -> Iterator[str]:
     if paragraphs:
         yield '<div class="difference" role="note" aria-label="Differences from the published">'
         yield from (

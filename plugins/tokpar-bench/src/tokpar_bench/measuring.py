@@ -29,7 +29,7 @@ OnProgress = Callable[[int], object]  # called with the number of code points th
 
 
 @dataclass(frozen=True)
-class Sample:
+class JobRun:
     """One run of one job. `share`: the share of the ids that are the tokenizer's own, 0 to 1.
 
     `chunk_seconds`: for each call of the executor, the seconds of each chunk."""
@@ -46,7 +46,7 @@ class Sample:
         return self.share == 1
 
 
-Samples = dict[Any, list[Sample]]  # by the key of the job
+Samples = dict[Any, list[JobRun]]  # by the key of the job
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class TimedJob:
 
     key: Any
     chars: int
-    call: Callable[[], Sample]
+    call: Callable[[], JobRun]
 
 
 @dataclass(frozen=True)
@@ -126,8 +126,8 @@ def interleave(
 
 def _round(
     jobs: Iterable[TimedJob], samples: Samples, notes: list[str], on_progress: OnProgress
-) -> dict[Any, Sample]:
-    found: dict[Any, Sample] = {}
+) -> dict[Any, JobRun]:
+    found: dict[Any, JobRun] = {}
     for job in jobs:
         if job.key in samples:
             try:
@@ -208,7 +208,7 @@ def encode_job(
     )
     calls = executor.calls if isinstance(executor, TimingExecutor) else []
 
-    def call() -> Sample:
+    def call() -> JobRun:
         own = [subject.own_ids(text) for text in texts]
         calls.clear()
         start = time.perf_counter()
@@ -218,7 +218,7 @@ def encode_job(
             shared_ids(encoding.ids, ids) for encoding, ids in zip(found, own, strict=True)
         )
         lossless = all(encoding.lossless for encoding in found)
-        return Sample(seconds, share, found[0].report, lossless, tuple(calls))
+        return JobRun(seconds, share, found[0].report, lossless, tuple(calls))
 
     return TimedJob(key, sum(map(len, texts)), call)
 

@@ -14,7 +14,7 @@ from typing import Any
 import tokpar
 from tokpar import TokparError
 from tokpar_bench.datasets import Dataset
-from tokpar_bench.measuring import Experiment, Sample, Samples, TimedJob
+from tokpar_bench.measuring import Experiment, JobRun, Samples, TimedJob
 from tokpar_bench.paper_figures import chinese_share, nearest_tokenizer, table
 from tokpar_bench.records import AnyRow, FigureRow
 from tokpar_bench.subjects import DEFAULT, PAPER, SERIAL, Resources, Subject
@@ -66,10 +66,10 @@ class FigureRuns:
         )
 
     def _job(self, key: tuple[int, int], measure: Measure) -> TimedJob:
-        def call() -> Sample:
+        def call() -> JobRun:
             value = measure()
             report = tokpar.encode("", self.subject.adapter, strategy="serial").report
-            return Sample(value, 1.0, report, True)
+            return JobRun(value, 1.0, report, True)
 
         return TimedJob((PART, self.subject.tokenizer, *key), 1, call)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tokpar.process.limits import cpu_count
 from tokpar_bench.comparing import places, stage_means
-from tokpar_bench.measuring import Experiment, LongText, Sample, Samples, encode_job, middle
+from tokpar_bench.measuring import Experiment, JobRun, LongText, Samples, encode_job, middle
 from tokpar_bench.records import CACHE_OFF, AnyRow, ScalingRow, Spread
 from tokpar_bench.stages import BY_CHUNK
 from tokpar_bench.subjects import SERIAL, ComparedMethod, suits
@@ -51,8 +51,8 @@ def _row(
     method: str,
     executor: str,
     workers: int,
-    samples: Sequence[Sample],
-    own: Sequence[Sample],
+    samples: Sequence[JobRun],
+    own: Sequence[JobRun],
 ) -> ScalingRow:
     return ScalingRow(
         dataset=long.dataset,

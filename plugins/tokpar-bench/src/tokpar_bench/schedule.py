@@ -37,7 +37,7 @@ FEW = ("lopt-paper", "lopt", "auto")
 
 
 @dataclass(frozen=True)
-class Settings:
+class BenchSettings:
     """What the command line asks for. Sizes in code points. `chars`: the length of the long text of
     stages and sweeps."""
 
@@ -58,7 +58,7 @@ class Settings:
 
 
 def experiments(
-    settings: Settings,
+    settings: BenchSettings,
     datasets: Sequence[Dataset],
     subjects: Sequence[Subject],
     resources: Resources,
@@ -120,7 +120,9 @@ def experiments(
 
 
 def _methods_under_conditions(
-    settings: Settings, all_methods: Sequence[ComparedMethod], methods: Sequence[ComparedMethod]
+    settings: BenchSettings,
+    all_methods: Sequence[ComparedMethod],
+    methods: Sequence[ComparedMethod],
 ) -> Sequence[ComparedMethod]:
     """The methods that are timed under the four conditions: the requested methods, else `auto`.
 
@@ -131,7 +133,7 @@ def _methods_under_conditions(
     return [each.with_chunks(settings.chunks) for each in choose_methods(all_methods, names)]
 
 
-def most_chars(settings: Settings) -> int:
+def most_chars(settings: BenchSettings) -> int:
     """The longest text for the figures of other methods: at least 4 million code points; in a quick
     run, the length of the long text."""
     return settings.chars if settings.quick else max(settings.chars, TEXT_SIZES["4 MB"])
@@ -148,7 +150,7 @@ def unsuited_executors(subjects: Iterable[Subject], executors: Sequence[str]) ->
 
 
 def _long_texts(
-    settings: Settings,
+    settings: BenchSettings,
     dataset: Dataset,
     subjects: Iterable[Subject],
     methods: Iterable[ComparedMethod],

@@ -15,8 +15,8 @@ from tokpar.process.limits import cpu_count
 from tokpar_bench.comparing import stage_means
 from tokpar_bench.measuring import (
     Experiment,
+    JobRun,
     LongText,
-    Sample,
     Samples,
     TimingExecutor,
     encode_job,
@@ -98,7 +98,7 @@ def longest_first(calls: Calls) -> Calls:
     return [sorted(seconds, reverse=True) for seconds in calls]
 
 
-def least_times(samples: Sequence[Sample]) -> tuple[float, Calls]:
+def least_times(samples: Sequence[JobRun]) -> tuple[float, Calls]:
     """The serial seconds and the chunk times of an undisturbed run: for each the least of the
     rounds.
 
@@ -129,7 +129,7 @@ def amdahl(parallel: float, workers: int) -> float:
 
 
 def _stage_row(
-    long: LongText, method: str, sample: Sample, samples: Sequence[Sample], own: Sequence[Sample]
+    long: LongText, method: str, sample: JobRun, samples: Sequence[JobRun], own: Sequence[JobRun]
 ) -> StageRow:
     times = [seconds for call in sample.chunk_seconds for seconds in call]
     share = sample.report.seconds.get("tokenize", 0.0) / sample.seconds
@@ -156,7 +156,7 @@ def _projection(
     row: StageRow,
     times: tuple[float, Calls],
     executor: str,
-    samples_by_workers: Mapping[int, list[Sample] | None],
+    samples_by_workers: Mapping[int, list[JobRun] | None],
 ) -> Iterator[ProjectionRow]:
     serial, calls = times
     for workers in (*REAL, *WORKERS):

@@ -16,7 +16,7 @@ from tokpar_bench.tokentree_engine import TokenTree
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class TreeDifference:
     """How TokenTree and true BPE differ on one text or on several.
 
     `texts`: the number of texts. `texts_differing`: the number of texts whose ids differ.
@@ -33,8 +33,8 @@ class Difference:
     bpe_seconds: float = 0.0
     tree_seconds: float = 0.0
 
-    def __add__(self, other: Difference) -> Difference:
-        return Difference(*map(add, astuple(self), astuple(other)))
+    def __add__(self, other: TreeDifference) -> TreeDifference:
+        return TreeDifference(*map(add, astuple(self), astuple(other)))
 
     @property
     def text_share(self) -> float:
@@ -71,7 +71,7 @@ class Comparison:
         self._tree = TokenTree(vocabulary.tokens)
         self._length_of = {id_: len(token) for token, id_ in vocabulary.tokens.items()}
 
-    def difference_in(self, text: str) -> Difference:
+    def difference_in(self, text: str) -> TreeDifference:
         """How the two differ on one text."""
         started = process_time()
         parts = list(self._parts(text))
@@ -84,7 +84,7 @@ class Comparison:
         between = process_time()
         tree = self._tree.encode_all(pieces)
         after = process_time()
-        return Difference(
+        return TreeDifference(
             texts=1,
             texts_differing=int(bpe != tree),
             bpe_tokens=added + len(bpe),

@@ -18,16 +18,16 @@ from tokpar.cli import options
 from tokpar.cli.encodings import sources
 from tokpar.cli.options import print_json
 from tokpar.cli.screen import plural, print_table
-from tokpar.cli.text_files import Source
+from tokpar.cli.text_files import TextSource
 
 if TYPE_CHECKING:
-    from tokpar_bench.tokentree import Difference
+    from tokpar_bench.tokentree import TreeDifference
 
 SHOWN = 20
 HEADER = ("text", "BPE tokens", "TokenTree tokens", "tokens differ", "speed", "model alone")
 SHARES = ("text_share", "token_share", "speedup", "model_speedup")
 
-Row = tuple[Source, "Difference"]
+Row = tuple[TextSource, "TreeDifference"]
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +43,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from tokpar.cli.progress import bar_of
-    from tokpar_bench.tokentree import Comparison, Difference
+    from tokpar_bench.tokentree import Comparison, TreeDifference
     from tokpar_bench.tokentree_engine import TreeTokenizer
 
     adapter = tokpar.load(
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         for source in every:
             rows.append((source, comparison.difference_in(source.text)))
             move(len(source.text))
-    total = sum((difference for _, difference in rows), Difference())
+    total = sum((difference for _, difference in rows), TreeDifference())
     if arguments.json:
         described = [{"text": source.name, **describe(difference)} for source, difference in rows]
         print_json({"vocabulary": vocabulary.name, "texts": described, "total": describe(total)})
@@ -68,22 +68,22 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def texts(arguments: argparse.Namespace) -> Iterator[Source]:
+def texts(arguments: argparse.Namespace) -> Iterator[TextSource]:
     """The texts; with --lines, each line of them with its line end, named by its number."""
     for source in sources(arguments):
         if arguments.lines:
             for number, line in enumerate(source.text.splitlines(keepends=True), 1):
-                yield Source(f"{source.name}:{number}", line)
+                yield TextSource(f"{source.name}:{number}", line)
         else:
             yield source
 
 
-def describe(difference: Difference) -> dict[str, Any]:
+def describe(difference: TreeDifference) -> dict[str, Any]:
     """The JSON object of a difference: its fields and its shares."""
     return asdict(difference) | {name: getattr(difference, name) for name in SHARES}
 
 
-def _print(rows: Sequence[Row], total: Difference, most: int | None) -> None:
+def _print(rows: Sequence[Row], total: TreeDifference, most: int | None) -> None:
     print_table(HEADER, (_cells(source.name, difference) for source, difference in rows), most)
     print(
         f"{total.texts_differing:,} of {plural(total.texts, 'text')} ({total.text_share:.2%}) and "
@@ -92,7 +92,7 @@ def _print(rows: Sequence[Row], total: Difference, most: int | None) -> None:
     )
 
 
-def _cells(name: str, difference: Difference) -> tuple[object, ...]:
+def _cells(name: str, difference: TreeDifference) -> tuple[object, ...]:
     speeds = f"{difference.speedup:.2f}", f"{difference.model_speedup:.2f}"
     share = f"{difference.token_share:.3%}"
     return name, difference.bpe_tokens, difference.tree_tokens, share, *speeds

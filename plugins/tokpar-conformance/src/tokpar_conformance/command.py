@@ -46,7 +46,7 @@ WORKERS = 2
 
 
 @dataclass(frozen=True)
-class Part:
+class CheckedPart:
     """One thing to check. `reference`: the name of the tokenizer whose ids are the expected
     ones."""
 
@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check_part(
-    part: Part, options: dict[str, Any], arguments: argparse.Namespace
+    part: CheckedPart, options: dict[str, Any], arguments: argparse.Namespace
 ) -> dict[str, Any]:
     failed: ConformanceError | None = None
     seen: list[str] = []
@@ -131,7 +131,7 @@ def _check_part(
     }
 
 
-def parts_of(arguments: argparse.Namespace) -> list[Part]:
+def parts_of(arguments: argparse.Namespace) -> list[CheckedPart]:
     """All parts that WHAT names, or with --kind only the parts of that kind.
 
     Raises OptionError, UnknownNameError."""
@@ -174,7 +174,7 @@ def _parts_of_plugin(plugin: str) -> list[tuple[str, str]]:
     return [(kind, name) for kind, _, name in provided if kind in KINDS]
 
 
-def _engine(name: str, arguments: argparse.Namespace) -> Part:
+def _engine(name: str, arguments: argparse.Namespace) -> CheckedPart:
     """The check of an engine: on the file of --tokenizer, else on the bundled file, else on the
     tokenizer that the engine's own name stands for."""
     if arguments.engine is not None:
@@ -191,7 +191,7 @@ def _engine(name: str, arguments: argparse.Namespace) -> Part:
         ) from error
 
 
-def _tokenizer_part(what: str, engine: str | None, arguments: argparse.Namespace) -> Part:
+def _tokenizer_part(what: str, engine: str | None, arguments: argparse.Namespace) -> CheckedPart:
     settings = rank_settings(arguments)
     tokenizer = load(what, engine=engine, **settings)
     chosen = arguments.reference
@@ -200,10 +200,12 @@ def _tokenizer_part(what: str, engine: str | None, arguments: argparse.Namespace
         chosen = USUAL_REFERENCE
     reference = None if chosen in (None, "none") else load(what, engine=chosen, **settings)
     check = partial(check_tokenizer, tokenizer, reference)
-    return Part("tokenizer", tokenizer.name, check, None if reference is None else reference.name)
+    return CheckedPart(
+        "tokenizer", tokenizer.name, check, None if reference is None else reference.name
+    )
 
 
-def _other(kind: str, name: str, arguments: argparse.Namespace) -> Part:
+def _other(kind: str, name: str, arguments: argparse.Namespace) -> CheckedPart:
     """The check of a splitter, merger, executor or strategy.
 
     Without options, a splitter is checked several times, with sets of options that make small
@@ -215,19 +217,19 @@ def _other(kind: str, name: str, arguments: argparse.Namespace) -> Part:
         executor = known.executor_kind(name)
         if not executor.suits(tokenizer):
             raise OptionError(f"executor {name!r} does not suit {tokenizer.name}: give --tokenizer")
-        return Part(kind, name, partial(check_executor, executor.build(WORKERS), tokenizer))
+        return CheckedPart(kind, name, partial(check_executor, executor.build(WORKERS), tokenizer))
     finds = {"merger": known.merger_kind, "splitter": known.splitter_kind}
     record: Any = finds.get(kind, known.strategy)(name)
     require_options(f"{kind} {name!r}", [record.build], options)
     sets = [options] if options else None
     if kind == "strategy":
-        return Part(kind, name, partial(check_strategy, record, tokenizer, options=sets))
+        return CheckedPart(kind, name, partial(check_strategy, record, tokenizer, options=sets))
     if kind == "merger":
-        return Part(kind, name, partial(check_merger, record.build(**options), tokenizer))
+        return CheckedPart(kind, name, partial(check_merger, record.build(**options), tokenizer))
     splitters = [record.build(**some) for some in sets or small_options(record.build)]
 
     def check(**how: Any) -> None:
         for splitter in splitters:
             check_splitter(splitter, tokenizer, **how)
 
-    return Part(kind, name, check)
+    return CheckedPart(kind, name, check)

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar_corpus.audit_against import Digests
-from tokpar_corpus.audit_edges import Bodies, Edges, bodies_of
+from tokpar_corpus.audit_edges import Bodies, DocumentEdges, bodies_of
 from tokpar_corpus.audit_report import SHOWN, FaultLog
 from tokpar_corpus.audit_texts import ComparisonResult, TextAudit
-from tokpar_corpus.id_texts import Tokens
+from tokpar_corpus.id_texts import IdTexts
 from tokpar_corpus.shards import IdBlock, ShardSource
 
 RUN = 64
@@ -42,8 +42,8 @@ class DocumentAudit:
 
     `blocks`: how many blocks have their texts compared at a time."""
 
-    tokens: Tokens
-    edges: Edges
+    tokens: IdTexts
+    edges: DocumentEdges
     texts: TextAudit | None
     digests: Digests
     blocks: int

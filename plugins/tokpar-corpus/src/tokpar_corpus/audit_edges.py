@@ -13,7 +13,7 @@ from tokpar.arrays import IntArray
 from tokpar.contract.adapter import inserted_ids
 from tokpar.contract.interfaces import TokenizerAdapter
 from tokpar.errors import OptionError
-from tokpar_corpus.id_texts import Tokens
+from tokpar_corpus.id_texts import IdTexts
 from tokpar_corpus.shards import IdBlock, ShardSource
 
 AUTO, NONE = "auto", "none"
@@ -22,7 +22,7 @@ _BEGINS = re.compile(r"<s>|\[CLS\]|.*(bos|begin|start.?of.?text|endoftext).*", r
 
 
 @dataclass(frozen=True, slots=True)
-class Edges:
+class DocumentEdges:
     """The ids that each document must begin with (`prefix`) and end with (`suffix`).
 
     `bare_front`, `bare_back`: the caller said that documents do not begin, or end, with a special
@@ -60,11 +60,11 @@ class EdgeCounts:
 
 def expected_edges(
     tokenizer: TokenizerAdapter,
-    tokens: Tokens,
+    tokens: IdTexts,
     shards: Iterable[ShardSource],
     bos: str | int = AUTO,
     eos: str | int = AUTO,
-) -> Edges:
+) -> DocumentEdges:
     """What must stand around each document of the shards.
 
     `bos`, `eos`: "auto" is what the tokenizer's own call inserts, and an id with which most
@@ -91,12 +91,12 @@ def expected_edges(
             notes.append(_note_of("end", found, tokens, counts))
     else:
         suffix = _ids_of_option(eos, tokens)
-    return Edges(
+    return DocumentEdges(
         prefix, suffix, bos == NONE, eos == NONE, inferred, tuple(notes), tuple(not_checked)
     )
 
 
-def _counts(shard: ShardSource, tokens: Tokens) -> EdgeCounts:
+def _counts(shard: ShardSource, tokens: IdTexts) -> EdgeCounts:
     counts = EdgeCounts()
     special = np.fromiter(tokens.special - {tokens.unknown}, np.int64)
     for block in shard.blocks() if len(special) else ():
@@ -105,7 +105,7 @@ def _counts(shard: ShardSource, tokens: Tokens) -> EdgeCounts:
 
 
 def _infer_token(
-    shards: list[tuple[int, dict[int, int]]], tokens: Tokens, begins: bool
+    shards: list[tuple[int, dict[int, int]]], tokens: IdTexts, begins: bool
 ) -> int | None:
     """The special token at the edge of most documents; or of all documents of a shard, if its name
     says that it begins a document."""
@@ -125,7 +125,7 @@ def _infer_token(
     return None
 
 
-def _note_of(verb: str, id_: int, tokens: Tokens, counts: list[EdgeCounts]) -> str:
+def _note_of(verb: str, id_: int, tokens: IdTexts, counts: list[EdgeCounts]) -> str:
     side = "first" if verb == "begin" else "last"
     have = sum(getattr(each, side).get(id_, 0) for each in counts)
     documents = sum(each.documents for each in counts)
@@ -135,11 +135,11 @@ def _note_of(verb: str, id_: int, tokens: Tokens, counts: list[EdgeCounts]) -> s
     )
 
 
-def _ids_of_option(token: str | int, tokens: Tokens) -> tuple[int, ...]:
+def _ids_of_option(token: str | int, tokens: IdTexts) -> tuple[int, ...]:
     return () if token == NONE else (token_named(token, tokens),)
 
 
-def token_named(token: str | int, tokens: Tokens) -> int:
+def token_named(token: str | int, tokens: IdTexts) -> int:
     """The id of a token, given by its content or its id. Raises OptionError."""
     if isinstance(token, int) or token.isdecimal():
         if not tokens.is_token(int(token)):
@@ -164,7 +164,7 @@ class Bodies:
     has_suffix: NDArray[np.bool_]
 
 
-def bodies_of(block: IdBlock, edges: Edges) -> Bodies:
+def bodies_of(block: IdBlock, edges: DocumentEdges) -> Bodies:
     """Takes prefix and suffix off the documents of a block; where only a part of them is there,
     this part."""
     starts, stops = block.offsets[:-1].copy(), block.offsets[1:].copy()

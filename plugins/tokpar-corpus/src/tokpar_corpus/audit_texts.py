@@ -15,7 +15,7 @@ from tokpar.errors import MismatchError
 from tokpar_corpus.audit_against import digest_of
 from tokpar_corpus.audit_edges import Bodies
 from tokpar_corpus.control_documents import UntrustedEncoder
-from tokpar_corpus.id_texts import Tokens
+from tokpar_corpus.id_texts import IdTexts
 from tokpar_corpus.respelling import Respelling
 from tokpar_corpus.shards import IdBlock, RawIds
 
@@ -24,7 +24,7 @@ CONTEXT = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class DifferentDocument:
     """A document whose ids differ from the tokenizer's ids for its text.
 
     `document`: its number in the block. `place`: the number of the first wrong id in the document.
@@ -47,7 +47,7 @@ class ComparisonResult:
     that were encoded. `texts`: (document, digest of UTF-8 bytes) of each text for which the
     tokenizer gives exactly the ids of the whole document."""
 
-    found: list[Difference] = field(default_factory=list)
+    found: list[DifferentDocument] = field(default_factory=list)
     not_compared: set[int] = field(default_factory=set)
     unknown: int = 0
     rewritten_count: int = 0
@@ -72,7 +72,7 @@ class TextAudit:
     `with_digests`: fills `ComparisonResult.texts`."""
 
     tokenizer: TokenizerAdapter
-    tokens: Tokens
+    tokens: IdTexts
     spelling: Respelling
     encoder: Encoder | UntrustedEncoder
     with_digests: bool = False
@@ -169,14 +169,14 @@ class TextAudit:
 
     def _utf8_difference(
         self, block: IdBlock, part: _Part, error: UnicodeDecodeError
-    ) -> Difference:
+    ) -> DifferentDocument:
         ids = block.ids[part.start : part.stop]
         place = int(np.searchsorted(np.cumsum(self.tokens.lengths[ids]), error.start, side="right"))
         at_end = error.end >= len(error.object) and "unexpected end" in error.reason
         where = "the end of" if at_end else "inside"
         found = f"byte 0x{error.object[error.start]:02x} {where} the document ({error.reason})"
         start = part.start + place - int(block.offsets[part.document])
-        return Difference(part.document, start, "utf8", found, "whole characters")
+        return DifferentDocument(part.document, start, "utf8", found, "whole characters")
 
     def _differs(
         self,
@@ -201,7 +201,7 @@ class TextAudit:
             )
         shown = [_show(self.tokens, some[place:]) for some in (ids, own_ids)]
         start = part.start - int(block.offsets[part.document])
-        result.found.append(Difference(part.document, start + place, "ids", *shown))
+        result.found.append(DifferentDocument(part.document, start + place, "ids", *shown))
 
     def _may_be_rewritten(self, text: str, own_ids: IdArray, place: int) -> bool:
         """True if the tokenizer may have changed the text that the ids spell before it encoded it,
@@ -227,7 +227,7 @@ def _divide(part: _Part, cuts_inside: list[int]) -> list[_Part]:
     return [_Part(part.document, a, b) for a, b in edges if a < b]
 
 
-def _show(tokens: Tokens, ids: Sequence[int] | RawIds) -> str:
+def _show(tokens: IdTexts, ids: Sequence[int] | RawIds) -> str:
     """The first ids, each with its token: "1734 'ab', 5 'c', ..."."""
     some = [tokens.show(int(id_)) for id_ in ids[:CONTEXT]]
     if not some:

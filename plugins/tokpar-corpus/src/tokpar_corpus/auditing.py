@@ -12,12 +12,19 @@ from tokpar.errors import OptionError
 from tokpar.process.limits import worker_count
 from tokpar_corpus.audit_against import Digests, ShardDocuments, compare
 from tokpar_corpus.audit_documents import MOST_BLOCKS, RUN, DocumentAudit
-from tokpar_corpus.audit_edges import AUTO, NONE, Edges, bodies_of, expected_edges, token_named
+from tokpar_corpus.audit_edges import (
+    AUTO,
+    NONE,
+    DocumentEdges,
+    bodies_of,
+    expected_edges,
+    token_named,
+)
 from tokpar_corpus.audit_inputs import are_untrusted, input_files
 from tokpar_corpus.audit_report import AGAINST, CHECKS, AuditReport, ShardSummary
 from tokpar_corpus.audit_texts import TextAudit
 from tokpar_corpus.control_documents import UntrustedEncoder, plain_tokenizer
-from tokpar_corpus.id_texts import Tokens, tokens_of
+from tokpar_corpus.id_texts import IdTexts, tokens_of
 from tokpar_corpus.inputs import Paths, name_list
 from tokpar_corpus.respelling import Respelling
 from tokpar_corpus.shards import RawIds, ShardSource, in_documents, open_shards
@@ -100,14 +107,14 @@ def audit(
     return _report(adapter.name, opened, run, texts is not None)
 
 
-def _end_of(eos: str | int, tokens: Tokens) -> int:
+def _end_of(eos: str | int, tokens: IdTexts) -> int:
     if eos in (AUTO, NONE):
         raise OptionError("packed shards need eos, the token after which a document ends")
     return token_named(eos, tokens)
 
 
 def _documents(
-    shards: list[ShardSource], counts: list[int], edges: Edges, run: DocumentAudit
+    shards: list[ShardSource], counts: list[int], edges: DocumentEdges, run: DocumentAudit
 ) -> ShardDocuments:
     ends = list(accumulate(counts))
 

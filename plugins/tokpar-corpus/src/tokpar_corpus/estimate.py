@@ -17,7 +17,7 @@ from tokpar_corpus.build_progress import Progress
 from tokpar_corpus.columns import column_blocks
 from tokpar_corpus.document_blocks import Block
 from tokpar_corpus.document_encoder import DocumentEncoder
-from tokpar_corpus.input_parts import EXPANSION, Part, Span, ranges
+from tokpar_corpus.input_parts import EXPANSION, InputPart, Span, ranges
 from tokpar_corpus.inputs import Input
 from tokpar_corpus.job import BuildJob
 from tokpar_corpus.manifest import Position
@@ -212,5 +212,5 @@ def _blocks(job: BuildJob, span: Span) -> Generator[Block, None, None]:
         names = (options.field, options.document_id)
         yield from column_blocks(input_, span.input, *names, job.text_of, memory, 0)
         return
-    part, begin = Part(0, (span,)), Position(span.input, span.start)
+    part, begin = InputPart(0, (span,)), Position(span.input, span.start)
     yield from job.reader(part, begin, Progress(), BLOCK_BYTES).blocks()

@@ -11,7 +11,7 @@ which the tokenizer does not change before it encodes the text:
 - "marks": each "▁" becomes a space. If the tokenizer puts a "▁" before every segment (the
   normalizer Prepend), the first "▁" of each segment is dropped.
 
-For all other tokenizers, `Tokens.why_not` says why their ids are not compared."""
+For all other tokenizers, `IdTexts.why_not` says why their ids are not compared."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
-class Tokens:
+class IdTexts:
     """What the ids of a tokenizer mean.
 
     `names`: tokens as the file writes them, by id; only added tokens if the vocabulary holds bytes.
@@ -165,7 +165,7 @@ class Tokens:
         return b"".join(data).decode()
 
 
-def tokens_of(tokenizer: TokenizerAdapter) -> Tokens:
+def tokens_of(tokenizer: TokenizerAdapter) -> IdTexts:
     """Returns what the ids of `tokenizer` mean. If nothing is known about the tokenizer, the result
     has no tokens, and `why_not` says so."""
     vocabulary = vocabulary_of(tokenizer)
@@ -174,19 +174,19 @@ def tokens_of(tokenizer: TokenizerAdapter) -> Tokens:
     if isinstance(vocabulary, Vocabulary) and engine_of(tokenizer) == "tiktoken":
         return _of_tiktoken(vocabulary)
     why = f"nothing is known of the vocabulary of {tokenizer.name}"
-    return Tokens({}, [], np.zeros(0, np.bool_), {}, why)
+    return IdTexts({}, [], np.zeros(0, np.bool_), {}, why)
 
 
-def _of_tiktoken(vocabulary: Vocabulary) -> Tokens:
+def _of_tiktoken(vocabulary: Vocabulary) -> IdTexts:
     added = {token.id: token for token in vocabulary.added}
     names = {id_: token.content for id_, token in added.items()}
     data = {id_: token for token, id_ in vocabulary.tokens.items()}
     data |= {id_: name.encode() for id_, name in names.items()}
     table, known = _tables(data)
-    return Tokens(names, table, known, added, Respelling("bytes"), cut_at=frozenset(added))
+    return IdTexts(names, table, known, added, Respelling("bytes"), cut_at=frozenset(added))
 
 
-def _of_config(config: Json) -> Tokens:
+def _of_config(config: Json) -> IdTexts:
     model, added = config["model"], _added_tokens_of(config)
     vocab = model["vocab"]
     if isinstance(vocab, list):
@@ -212,7 +212,7 @@ def _of_config(config: Json) -> Tokens:
     data |= {id_: token.content.encode() for id_, token in added.items()}
     table, known = _tables(data)
     starts = _word_starts(names, added, unknown, len(table)) if splits_at_marks(config) else None
-    return Tokens(names, table, known, added, spelling, unknown, word_starts=starts)
+    return IdTexts(names, table, known, added, spelling, unknown, word_starts=starts)
 
 
 def _word_starts(

@@ -26,14 +26,14 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class InputPart:
     """Several small inputs, one large input, or a range of a large input."""
 
     number: int
     spans: tuple[Span, ...]
 
 
-def plan_parts(inputs: Sequence[Input], shard_bytes: int) -> list[Part]:
+def plan_parts(inputs: Sequence[Input], shard_bytes: int) -> list[InputPart]:
     """Returns the parts of the inputs.
 
     Large uncompressed files with a document on each line are divided into ranges of at most
@@ -59,7 +59,7 @@ def plan_parts(inputs: Sequence[Input], shard_bytes: int) -> list[Part]:
             found.append((whole,))
     if small:
         found.append(tuple(small))
-    return [Part(number, spans) for number, spans in enumerate(found)]
+    return [InputPart(number, spans) for number, spans in enumerate(found)]
 
 
 def ranges(whole: Span, most: int) -> list[Span]:

@@ -28,7 +28,7 @@ from tokpar_corpus.control_documents import UNTRUSTED
 from tokpar_corpus.document_blocks import BadDocument
 from tokpar_corpus.document_encoder import DocumentEncoder
 from tokpar_corpus.input_field import FieldChoice, find_field
-from tokpar_corpus.input_parts import Part, plan_parts
+from tokpar_corpus.input_parts import InputPart, plan_parts
 from tokpar_corpus.inputs import Input, find_inputs, require_folder_beside
 from tokpar_corpus.journal import Head
 from tokpar_corpus.json_rows import TextOf
@@ -78,7 +78,7 @@ class BuildJob:
     folder: Path
     tokenizer: CorpusTokenizer
     head: Head
-    parts: tuple[Part, ...]
+    parts: tuple[InputPart, ...]
     memory: Memory
     text_of: TextOf | None
     field_choice: FieldChoice | None
@@ -93,7 +93,7 @@ class BuildJob:
         return self.head.inputs
 
     def reader(
-        self, part: Part, begin: Position, progress: Progress, block_bytes: int | None = None
+        self, part: InputPart, begin: Position, progress: Progress, block_bytes: int | None = None
     ) -> PartReader:
         """Returns the reader of the documents of a part from `begin` on. `block_bytes`: the size of
         its blocks, if the memory budget does not say it."""

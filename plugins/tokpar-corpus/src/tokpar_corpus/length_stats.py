@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar_corpus.id_texts import Tokens, tokens_of
+from tokpar_corpus.id_texts import IdTexts, tokens_of
 from tokpar_corpus.inputs import Paths, name_list
 from tokpar_corpus.manifest import MANIFEST_NAME, Manifest
 from tokpar_corpus.shards import ShardSource, find_shards, open_shard
@@ -80,7 +80,7 @@ def stats(shards: Paths, tokenizer: object = None) -> StatsReport:
     return StatsReport(tuple(map(_stats, counts)), _stats(_unite_counts(counts)))
 
 
-def _count_shard(shard: ShardSource, tokens: Tokens | None) -> _ShardCounts:
+def _count_shard(shard: ShardSource, tokens: IdTexts | None) -> _ShardCounts:
     lengths = []
     uses = np.zeros(0 if tokens is None else tokens.size, np.int64)
     for block in shard.blocks():
@@ -98,7 +98,7 @@ def _count_shard(shard: ShardSource, tokens: Tokens | None) -> _ShardCounts:
     return _ShardCounts(shard.name, _sources(shard.name), found, text_bytes, unknown)
 
 
-def _text_lengths(tokens: Tokens) -> NDArray[np.int64]:
+def _text_lengths(tokens: IdTexts) -> NDArray[np.int64]:
     """Returns the bytes of text of each id, shape (ids,): 0 for special tokens. The prefix of a
     token that continues a word ("##") does not count."""
     lengths = tokens.lengths.copy()

@@ -9,7 +9,7 @@ from contextlib import closing, suppress
 from tokpar_corpus.build_progress import Progress
 from tokpar_corpus.document_blocks import Block
 from tokpar_corpus.durable_files import FileLayer
-from tokpar_corpus.input_parts import Part
+from tokpar_corpus.input_parts import InputPart
 from tokpar_corpus.job import BuildJob
 from tokpar_corpus.journal import Entry, FinishedShards
 from tokpar_corpus.manifest import Position, Shard
@@ -43,7 +43,7 @@ class PartBuilder:
     def __exit__(self, *error: object) -> None:
         self._encoder.__exit__(*error)
 
-    def build(self, part: Part, finished_shards: FinishedShards, on_entry: OnEntry) -> None:
+    def build(self, part: InputPart, finished_shards: FinishedShards, on_entry: OnEntry) -> None:
         """Writes the unfinished shards of a part. Calls `on_entry` with each finished shard.
 
         Raises FileFormatError for the first document that cannot be used, unless the options say to
@@ -87,12 +87,12 @@ class PartBuilder:
         self._on_block()
 
 
-def first_position(part: Part) -> Position:
+def first_position(part: InputPart) -> Position:
     """Returns the position at which the documents of a part begin."""
     return Position(part.spans[0].input, part.spans[0].start)
 
 
-def last_position(part: Part, job: BuildJob) -> Position:
+def last_position(part: InputPart, job: BuildJob) -> Position:
     """Returns the position at which the documents of a part end: the beginning of the next input,
     or of the next range of the same input."""
     last = part.spans[-1]

@@ -12,7 +12,7 @@ from tokpar_corpus.build_options import Memory
 from tokpar_corpus.build_progress import Progress
 from tokpar_corpus.columns import column_blocks
 from tokpar_corpus.document_blocks import Block
-from tokpar_corpus.input_parts import Part, Span
+from tokpar_corpus.input_parts import InputPart, Span
 from tokpar_corpus.inputs import Input
 from tokpar_corpus.json_rows import LineNumbers, RowReader, TextOf
 from tokpar_corpus.lines import DigestedFile, Lines, line_blocks, open_digested
@@ -31,7 +31,7 @@ class PartReader:
     or None. `text_of`: turns the value of `text_field` into a text, or None."""
 
     inputs: Sequence[Input]
-    part: Part
+    part: InputPart
     begin: Position
     text_field: str
     name: str | None

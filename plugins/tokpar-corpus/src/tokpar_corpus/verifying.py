@@ -22,7 +22,7 @@ from tokpar_corpus.audit_report import CheckedReport, CheckResult, FaultLog
 from tokpar_corpus.control_documents import UntrustedEncoder, plain_tokenizer
 from tokpar_corpus.document_blocks import REFUSED, TOO_LONG
 from tokpar_corpus.document_encoder import LONG
-from tokpar_corpus.id_texts import Tokens, tokens_of
+from tokpar_corpus.id_texts import IdTexts, tokens_of
 from tokpar_corpus.inputs import Input, Paths, find_inputs, name_list
 from tokpar_corpus.journal import range_digest
 from tokpar_corpus.manifest import (
@@ -154,7 +154,7 @@ class _Verification:
     folder: Path
     manifest: Manifest
     corpus_tokenizer: CorpusTokenizer
-    tokens: Tokens
+    tokens: IdTexts
     inputs: Sequence[Input]
     seams: SeamVerifier
     on_read: Callable[[int], object]

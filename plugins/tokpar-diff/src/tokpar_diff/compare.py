@@ -10,7 +10,7 @@ from tokpar.errors import MismatchError
 from tokpar_diff.differences import Difference
 from tokpar_diff.equality import Argument, arguments_for
 from tokpar_diff.rows import ASPECTS
-from tokpar_diff.search import Search, all_drawn_texts, structural_texts
+from tokpar_diff.search import DifferenceSearch, all_drawn_texts, structural_texts
 from tokpar_diff.sides import Side, open_elsewhere, open_side
 from tokpar_diff.structure import parts_of, parts_that_differ, sentence_of
 
@@ -63,7 +63,7 @@ def diff(
 def compare_sides(a: Side, b: Side, corpus: Iterable[str] = ()) -> TokenizerDiff:
     """Compare two tokenizers that are open; see `diff`."""
     arguments = arguments_for(a, b)
-    search = Search(a, b)
+    search = DifferenceSearch(a, b)
     search.try_texts(structural_texts(a, b, arguments))
     open_aspects = {aspect for argument in arguments for aspect in argument.blocks}
     if not search.has_found and open_aspects.intersection(search.aspects):

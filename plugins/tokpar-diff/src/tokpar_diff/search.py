@@ -30,7 +30,7 @@ MOST_NEIGHBOURS = 24
 SEED = 7
 
 
-class Search:
+class DifferenceSearch:
     """The texts that were tried, and for each aspect the shortest text that differs in it.
 
     `aspects`: those that both sides tell."""

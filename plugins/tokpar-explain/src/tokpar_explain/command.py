@@ -25,7 +25,7 @@ from tokpar.cli.files import write_text
 from tokpar.cli.options import print_json
 from tokpar.cli.progress import working
 from tokpar.cli.screen import plural, visible
-from tokpar.cli.text_files import Source, read_source
+from tokpar.cli.text_files import TextSource, read_source
 from tokpar.errors import OptionError
 
 if TYPE_CHECKING:
@@ -95,7 +95,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _show_edit(
-    arguments: argparse.Namespace, source: Source, new_source: Source, tokenizer: TokenizerAdapter
+    arguments: argparse.Namespace,
+    source: TextSource,
+    new_source: TextSource,
+    tokenizer: TokenizerAdapter,
 ) -> int:
     """Show one edit of a session. Returns the exit code."""
     from tokpar_explain.edit import lines, make_edit
@@ -131,7 +134,7 @@ def _choose_seams(seam_trace: Trace, arguments: argparse.Namespace) -> Sequence[
 
 
 def describe(
-    seam_trace: Trace, source: Source, seam_numbers: Sequence[int], chars_around: int
+    seam_trace: Trace, source: TextSource, seam_numbers: Sequence[int], chars_around: int
 ) -> dict[str, Any]:
     """The JSON object of `explain`: the chosen seams, and the result for the whole text."""
     from tokpar_explain.seam import explain_seam
@@ -156,7 +159,10 @@ def describe(
 
 
 def _print(
-    seam_trace: Trace, source: Source, seam_numbers: Sequence[int], arguments: argparse.Namespace
+    seam_trace: Trace,
+    source: TextSource,
+    seam_numbers: Sequence[int],
+    arguments: argparse.Namespace,
 ) -> None:
     from tokpar_explain.seam import explain_seam
     from tokpar_explain.terminal import LEGEND, Paint, lines
@@ -192,7 +198,7 @@ def _cuts(seam_trace: Trace, arguments: argparse.Namespace) -> Cuts:
     return Cuts(rule_counts(seam_trace.encoding.seams, seam_trace.text), len(seam_trace.chunks))
 
 
-def summary(seam_trace: Trace, source: Source, cuts: Cuts) -> str:
+def summary(seam_trace: Trace, source: TextSource, cuts: Cuts) -> str:
     """The result in one line. The traced seams are the seams between chunks."""
     chunks = plural(len(seam_trace.chunks), "chunk")
     chunks = f"{plural(len(seam_trace.seams), 'seam')} between {chunks}"

@@ -20,7 +20,7 @@ from tokpar.errors import FileFormatError, OptionError
 from tokpar.formats.formats import SINGLE_BYTES, missing_bytes
 from tokpar.formats.vocabulary import Vocabulary, letters_of
 from tokpar.types import Facts
-from tokpar_incremental.bpe import IncrementalBPE, IncrementalModel, Tables
+from tokpar_incremental.bpe import DictionaryTables, IncrementalBPE, IncrementalModel
 from tokpar_incremental.characters import CharacterModel
 from tokpar_incremental.dictionary import dictionary_of
 from tokpar_incremental.eager import EagerBPE
@@ -65,7 +65,7 @@ def _has_all_bytes(config: Mapping[str, Any]) -> bool:
 class _Prefixes:
     """Methods of both byte-level adapters, besides encoding."""
 
-    _tables: Tables
+    _tables: DictionaryTables
     facts: Facts
 
     def stream_ids(self, chunks: Iterator[str]) -> Iterator[IdArray] | None:
@@ -145,6 +145,6 @@ class CharacterFile(FileTokenizer):
         return CharacterModel(exact, vocab, merges)
 
 
-def _tables(vocabulary: Vocabulary, properize: bool) -> Tables:
+def _tables(vocabulary: Vocabulary, properize: bool) -> DictionaryTables:
     dictionary = dictionary_of(vocabulary)
-    return Tables(make_proper(dictionary) if properize else dictionary)
+    return DictionaryTables(make_proper(dictionary) if properize else dictionary)

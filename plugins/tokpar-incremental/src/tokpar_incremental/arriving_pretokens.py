@@ -38,7 +38,7 @@ class Sink(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Machine:
+class ArrivalMachine:
     """The automaton of one pattern as flat tables. State 0 is the start.
 
     `next_states` and `signs` have the entry for reading a symbol in a state at state * width +
@@ -62,7 +62,7 @@ class PatternSplitter:
     can replace this match. The buffer keeps the rest until the match is final. Then the splitter
     reads the rest again."""
 
-    def __init__(self, machine: Machine, sink: Sink) -> None:
+    def __init__(self, machine: ArrivalMachine, sink: Sink) -> None:
         self._machine, self._sink = machine, sink
         self._wide, self._symbols = bytearray(), bytearray()
         self._state = self._read = 0
@@ -179,8 +179,8 @@ class TokenSplitter:
 
 
 @lru_cache(maxsize=32)
-def machine_for(pattern: str) -> Machine:
-    """Build the `Machine` of a Split's pattern, cached.
+def machine_for(pattern: str) -> ArrivalMachine:
+    """Build the `ArrivalMachine` of a Split's pattern, cached.
 
     Raises UnsupportedPatternError if no automaton can be built."""
     reader = read_pattern(pattern, "regex")
@@ -203,7 +203,7 @@ def splitters(patterns: Sequence[str], sink: Sink) -> Sink:
     return sink
 
 
-def _flatten(states: Automaton, symbol_of: NDArray[np.uint8]) -> Machine:
+def _flatten(states: Automaton, symbol_of: NDArray[np.uint8]) -> ArrivalMachine:
     sure = [not avoided for avoided in states.avoid]
     closed = [not any(states.live[q] for q in row) for row in states.target]
     next_states: list[int] = []
@@ -214,4 +214,4 @@ def _flatten(states: Automaton, symbol_of: NDArray[np.uint8]) -> Machine:
             next_states.append(state)
             signs.append(sign | _RECORDS * records | _DEAD * (not states.live[state]))
     at_end = tuple(row[-1] for row in states.hit)
-    return Machine(symbol_of, states.size, tuple(next_states), tuple(signs), at_end)
+    return ArrivalMachine(symbol_of, states.size, tuple(next_states), tuple(signs), at_end)

@@ -13,17 +13,17 @@ from tokpar_pure.merging import Memo, Span, cover_characters
 from tokpar.errors import OptionError
 from tokpar.process.cached_property import cached_property
 from tokpar_incremental.dictionary import Dictionary, Following
-from tokpar_incremental.search import SHORT, START, Automaton, Forest, Search
+from tokpar_incremental.search import SHORT, START, Forest, Search, TokenAutomaton
 
 
-class Tables:
+class DictionaryTables:
     """The tables of one dictionary, for all texts. Safe to share between threads. Building them
     takes seconds for a large vocabulary. `short`: see `tokpar_incremental.search.SHORT`."""
 
     def __init__(self, dictionary: Dictionary, short: int = SHORT) -> None:
         self.dictionary = dictionary
         self.forest = Forest(dictionary)
-        self.automaton = Automaton(self.forest.spelling)
+        self.automaton = TokenAutomaton(self.forest.spelling)
         self.search = Search(self.forest, self.automaton.longest_suffix, short)
 
     @cached_property
@@ -89,8 +89,8 @@ class IncrementalBPE:
     [[], [97], [257], [97, 256]]
     """
 
-    def __init__(self, tables: Dictionary | Tables) -> None:
-        self._tables = Tables(tables) if isinstance(tables, Dictionary) else tables
+    def __init__(self, tables: Dictionary | DictionaryTables) -> None:
+        self._tables = DictionaryTables(tables) if isinstance(tables, Dictionary) else tables
         self._last: list[int] = []
         self._state = START
 
@@ -125,11 +125,11 @@ class IncrementalModel:
 
     >>> from tokpar_incremental.dictionary import dictionary
     >>> ids = {bytes([byte]): byte for byte in range(256)} | {b"bc": 256}
-    >>> IncrementalModel(Tables(dictionary("", ids, [(98, 99, 0)]))).encode("abc")
+    >>> IncrementalModel(DictionaryTables(dictionary("", ids, [(98, 99, 0)]))).encode("abc")
     (97, 256)
     """
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: DictionaryTables) -> None:
         memo = Memo(self._ids)
         self.encode, self.encode_all = memo.encode, memo.encode_all
         self._tables = tables

@@ -22,7 +22,7 @@ from tokpar_pure.pairs import PairBPE, PairSettings, byte_token
 
 from tokpar.errors import FileFormatError
 from tokpar.formats.vocabulary import Merges
-from tokpar_incremental.bpe import Tables
+from tokpar_incremental.bpe import DictionaryTables
 from tokpar_incremental.dictionary import Dictionary, Rule, dictionary
 from tokpar_incremental.search import START
 
@@ -55,7 +55,7 @@ class CharacterModel:
         self._exact = exact
         self._whole = vocab if exact.settings.ignore_merges else {}
         spelled = {spelling(token, suffix): id_ for token, id_ in vocab.items()}
-        self._tables = Tables(character_dictionary(spelled, merges))
+        self._tables = DictionaryTables(character_dictionary(spelled, merges))
         self._atoms = {id_: token for token, id_ in spelled.items() if is_atom(token)}
         known = "".join(map(re.escape, sorted(token for token in vocab if len(token) == 1)))
         by_runs = known and not suffix

@@ -15,7 +15,7 @@ All tokens up to `_output_end` have been returned. The next token is final if th
 "Incremental BPE Tokenization" (arXiv 2605.30813) treats every place as open if a token could begin
 with the bytes after it. The exact test here costs more, but returns tokens earlier."""
 
-from tokpar_incremental.bpe import Tables
+from tokpar_incremental.bpe import DictionaryTables
 from tokpar_incremental.dictionary import START_OF_TEXT, Dictionary
 from tokpar_incremental.search import START
 
@@ -38,8 +38,8 @@ class EagerBPE:
     ([99], [], [256, 99], [])
     """
 
-    def __init__(self, tables: Dictionary | Tables) -> None:
-        self.tables = Tables(tables) if isinstance(tables, Dictionary) else tables
+    def __init__(self, tables: Dictionary | DictionaryTables) -> None:
+        self.tables = DictionaryTables(tables) if isinstance(tables, Dictionary) else tables
         self._longest = max(self.tables.forest.size)
         self._reset()
 

@@ -48,7 +48,7 @@ faster than halving."""
 MEMO_TREES = 1 << 12
 
 
-class Automaton:
+class TokenAutomaton:
     """The automaton of Aho and Corasick over `tokens`, which are distinct and have all 256 single
     bytes. A token is known by its index in `tokens`.
 
@@ -58,7 +58,7 @@ class Automaton:
     Per token: `longest_suffix`: the index of the longest token that is a proper suffix, or -1.
 
     >>> bytes_ = [bytes([byte]) for byte in range(256)]
-    >>> automaton = Automaton([*bytes_, b"abc", b"bcd"])
+    >>> automaton = TokenAutomaton([*bytes_, b"abc", b"bcd"])
     >>> [automaton.longest[state] for state in automaton.states(b"abcd")]
     [97, 98, 256, 257]
     """
@@ -196,7 +196,7 @@ def _preorder(dictionary: Dictionary, child_lists: list[list[int]]) -> Iterator[
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TreePart:
     """A part of a suffix-successor tree, divided at its centroid.
 
     `node`: the centroid. `rest`: the part without the centroid and all nodes below; None if the
@@ -204,10 +204,10 @@ class Part:
     centroid, and the parts below these children, in ascending order of the ranges."""
 
     node: int
-    rest: Part | None
+    rest: TreePart | None
     lows: list[int]
     highs: list[int]
-    child_parts: list[Part]
+    child_parts: list[TreePart]
 
 
 class Search:
@@ -264,7 +264,7 @@ class Search:
             part = part.child_parts[i]
 
 
-def suffix_tree(forest: Forest, longest_suffix: Sequence[int], longest: int) -> Part:
+def suffix_tree(forest: Forest, longest_suffix: Sequence[int], longest: int) -> TreePart:
     """Returns the suffix-successor tree of the token `longest`, divided recursively at its
     centroids."""
     chain = []
@@ -284,7 +284,7 @@ def suffix_tree(forest: Forest, longest_suffix: Sequence[int], longest: int) -> 
 
 def _divide(
     root: int, children: dict[int, list[int]], sizes: dict[int, int], forest: Forest
-) -> Part:
+) -> TreePart:
     """Returns the part of the tree below `root`, divided recursively. Removes each centroid from
     the list of its parent in `children`, and updates `sizes`."""
     half = sizes[root] // 2
@@ -296,8 +296,8 @@ def _divide(
     lows, highs = [forest.low[node] for node in inner], [forest.high[node] for node in inner]
     child_parts = [_divide(node, children, sizes, forest) for node in inner]
     if not path:
-        return Part(centre, None, lows, highs, child_parts)
+        return TreePart(centre, None, lows, highs, child_parts)
     children[path[-1]].remove(centre)
     for node in path:
         sizes[node] -= sizes[centre]
-    return Part(centre, _divide(root, children, sizes, forest), lows, highs, child_parts)
+    return TreePart(centre, _divide(root, children, sizes, forest), lows, highs, child_parts)

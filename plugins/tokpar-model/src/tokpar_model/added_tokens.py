@@ -13,7 +13,7 @@ from tokpar.types import AddedToken
 
 
 @dataclass(frozen=True)
-class AddedTokens:
+class AddedTokenRounds:
     """The added tokens that the engine matches, as rounds of (content -> id).
 
     Each round is searched in what the rounds before it left, leftmost first, then longest."""
@@ -49,7 +49,7 @@ def _divide(
 
 def added_of_json(
     form: JsonForm, vocabulary: Mapping[str, int], normalized_alike: bool
-) -> AddedTokens:
+) -> AddedTokenRounds:
     """Returns the added tokens of a ``tokenizer.json``. Refused outside the gate.
 
     `vocabulary`: the tokens of the model. `normalized_alike`: the normalizer changes nothing."""
@@ -73,7 +73,7 @@ def added_of_json(
         require(alike, "added token", f"added token {content!r} is searched in normalized text")
         if not (form.skips_special and token.special):
             (normalized if token.normalized else raw)[content] = engine_id
-    return AddedTokens((raw, normalized))
+    return AddedTokenRounds((raw, normalized))
 
 
 def require_unflagged(token: AddedToken) -> None:
@@ -83,7 +83,7 @@ def require_unflagged(token: AddedToken) -> None:
     require(not flags, "added token", flagged)
 
 
-def added_of_ranks(form: RankForm) -> AddedTokens:
+def added_of_ranks(form: RankForm) -> AddedTokenRounds:
     """Returns the special tokens that are matched. Refused if chance decides which."""
     for token in form.added_tokens:
         require_unflagged(token)
@@ -96,4 +96,4 @@ def added_of_ranks(form: RankForm) -> AddedTokens:
         require(not chance, "added token", beside)
     require("" not in contents, "added token", "a special token has no content")
     require(all(map(is_id, contents.values())), "added token", "a special token has no id")
-    return AddedTokens((contents,))
+    return AddedTokenRounds((contents,))

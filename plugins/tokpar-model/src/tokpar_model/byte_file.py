@@ -20,7 +20,7 @@ from tokpar.certificate.canonical_form import (
 )
 from tokpar.certificate.check_context import RefusedError, require
 from tokpar.certificate.own_division import GPT2_PATTERN
-from tokpar_model.added_tokens import AddedTokens, added_of_json, added_of_ranks
+from tokpar_model.added_tokens import AddedTokenRounds, added_of_json, added_of_ranks
 from tokpar_model.byte_vocabulary import ByteVocabulary, bytes_of_letters
 from tokpar_model.greedy_merging import GreedyMerging, pair_rule, rank_rule
 from tokpar_model.normal_form import Normalize, normalizer_of
@@ -35,7 +35,7 @@ class ByteTokenizer:
     piece of its own; otherwise the engine drops such text."""
 
     merging: GreedyMerging
-    added_tokens: AddedTokens
+    added_tokens: AddedTokenRounds
     normalizer: tuple[Normalize, ...]
     machines: tuple[PretokenMachine, ...]
     keep_gaps: bool
@@ -100,7 +100,7 @@ def vocabulary_in(model: Json) -> Mapping[str, int]:
 
 
 def _spellings(
-    tokens: Mapping[str, int], added_tokens: AddedTokens
+    tokens: Mapping[str, int], added_tokens: AddedTokenRounds
 ) -> tuple[dict[bytes, int], dict[str, bytes]]:
     """Returns the id of each spelling, and the spelling of each token that is in the alphabet."""
     spelled: dict[bytes, int] = {}

@@ -12,7 +12,7 @@ from tokpar.arrays import IntArray, offsets_of
 from tokpar.certificate.findings import Finding
 from tokpar_model.byte_file import ByteTokenizer
 from tokpar_model.byte_vocabulary import NO_TOKEN
-from tokpar_model.greedy_merging import Work
+from tokpar_model.greedy_merging import StepLimit
 from tokpar_model.laid_text import LaidText
 
 _BLOCK = 1 << 18
@@ -35,7 +35,7 @@ class TokenRow:
         self.sizes: IntArray = sizes
         self.edges = offsets_of(sizes)
 
-    def findings(self, work: Work) -> Iterator[Finding]:
+    def findings(self, work: StepLimit) -> Iterator[Finding]:
         """Yields the first reason why the ids are wrong, if there is one. Refused for too much
         work."""
         yield from chain(
@@ -87,7 +87,7 @@ class TokenRow:
                 yield self._finding_at(start, f"ids {k} to {k + len(matched)} spell other bytes")
                 return
 
-    def _rows(self, work: Work) -> Iterator[Finding]:
+    def _rows(self, work: StepLimit) -> Iterator[Finding]:
         """Each row of a piece must be what greedy merging makes of the piece (theorem 32)."""
         begins = np.zeros(len(self._laid_text.text.codes) + 1, dtype=np.bool_)
         begins[self._laid_text.pieces] = True
@@ -98,7 +98,7 @@ class TokenRow:
             yield from self._looked_up(first & ~last, last & ~first)
         yield from self._pairs(np.flatnonzero(~last), work)
 
-    def _lone(self, lone: Mask, work: Work) -> Iterator[Finding]:
+    def _lone(self, lone: Mask, work: StepLimit) -> Iterator[Finding]:
         """A token that is a whole piece must be what merging makes of its bytes."""
         distinct = np.flatnonzero(np.bincount(self.numbers[lone], minlength=1))
         number = self._merging.first_unkept(distinct, 1, work)
@@ -124,7 +124,7 @@ class TokenRow:
                 yield self._finding_at(low, message)
                 return
 
-    def _pairs(self, left_places: IntArray, work: Work) -> Iterator[Finding]:
+    def _pairs(self, left_places: IntArray, work: StepLimit) -> Iterator[Finding]:
         """Two neighbours in a piece must be what merging makes of their bytes."""
         count = len(self._merging.vocabulary.ids)
         keys = self.numbers[left_places].astype(np.int64) * count + self.numbers[left_places + 1]
@@ -139,7 +139,7 @@ class TokenRow:
 
 
 def byte_id_findings(
-    tokenizer: ByteTokenizer, laid_text: LaidText, ids: IntArray, work: Work
+    tokenizer: ByteTokenizer, laid_text: LaidText, ids: IntArray, work: StepLimit
 ) -> list[Finding]:
     """Returns the first reason why `ids` are not the ids of a text; [] if they are.
 

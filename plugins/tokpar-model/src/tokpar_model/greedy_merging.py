@@ -29,7 +29,7 @@ class GreedyMerging:
         self._rule = rule
         self._kept_pairs: set[int] = set()
 
-    def first_unkept(self, keys: IntArray, width: int, work: Work) -> int | None:
+    def first_unkept(self, keys: IntArray, width: int, work: StepLimit) -> int | None:
         """Returns the first of some rows that D does not leave as it is; None if D keeps all.
 
         `keys`: one or two tokens each: the number of the first times the number of all tokens, plus
@@ -73,7 +73,7 @@ class GreedyMerging:
         return row
 
 
-class Work:
+class StepLimit:
     """A limit of the steps that a stranger's text and file can ask for.
 
     `limit`: the steps that are allowed, before they are refused."""

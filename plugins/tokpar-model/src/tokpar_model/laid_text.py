@@ -9,7 +9,7 @@ from tokpar.arrays import IntArray
 from tokpar.certificate.check_context import RefusedError, require
 from tokpar.certificate.tokenizer_probe import Utf8Text
 from tokpar_model.byte_file import ByteTokenizer
-from tokpar_model.greedy_merging import Work
+from tokpar_model.greedy_merging import StepLimit
 from tokpar_model.normal_form import normalize_text
 from tokpar_model.pretoken_machine import PretokenMachine
 from tokpar_model.pretoken_scan import mark_pretokens
@@ -21,7 +21,7 @@ class LaidText:
     `pieces`: where a pre-token or an added token begins, and the end; bytes. `added_spans`: start,
     stop and id of each added token, int64 (n, 3). Refused outside the gate."""
 
-    def __init__(self, tokenizer: ByteTokenizer, text: str, work: Work) -> None:
+    def __init__(self, tokenizer: ByteTokenizer, text: str, work: StepLimit) -> None:
         parts = tokenizer.added_tokens.parts(text)
         stages = tokenizer.normalizer
         laid = [part if id_ is not None else normalize_text(part, stages) for part, id_ in parts]

@@ -24,7 +24,7 @@ from tokpar_model.byte_file import (
 )
 from tokpar_model.byte_ids import byte_id_findings
 from tokpar_model.class_members import tables_digest
-from tokpar_model.greedy_merging import Work
+from tokpar_model.greedy_merging import StepLimit
 from tokpar_model.laid_text import LaidText
 from tokpar_model.word_file import WordTokenizer, word_tokenizer_of_json
 from tokpar_model.word_ids import word_id_findings
@@ -86,9 +86,9 @@ def _digest_of(form: JsonForm | RankForm) -> str:
 def _findings(tokenizer: ByteTokenizer | WordTokenizer, text: str, row: IntArray) -> list[Finding]:
     if isinstance(tokenizer, WordTokenizer):
         return word_id_findings(
-            tokenizer, text, row, Work(WORK * (len(text) + len(tokenizer.vocabulary)))
+            tokenizer, text, row, StepLimit(WORK * (len(text) + len(tokenizer.vocabulary)))
         )
-    work = Work(WORK * (len(text) + len(tokenizer.merging.vocabulary.ids)))
+    work = StepLimit(WORK * (len(text) + len(tokenizer.merging.vocabulary.ids)))
     laid = LaidText(tokenizer, text, work)
     tokenizer.merging.require_bytes(laid.text.codes)
     return byte_id_findings(tokenizer, laid, row, work)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IntArray
-from tokpar_model.greedy_merging import Work
+from tokpar_model.greedy_merging import StepLimit
 from tokpar_model.pretoken_machine import AGAIN, DEAD, HIT, PretokenMachine
 
 Marks = NDArray[np.uint8]
@@ -27,7 +27,7 @@ _STEPS, _MORE = 4, 512
 
 
 def mark_pretokens(
-    machine: PretokenMachine, symbols: NDArray[np.uint8], marks: Marks, work: Work
+    machine: PretokenMachine, symbols: NDArray[np.uint8], marks: Marks, work: StepLimit
 ) -> None:
     """Divide the pieces of a text further: set `marks` where a match, or the text after one,
     begins.
@@ -76,7 +76,7 @@ def _lies_inside(begins: IntArray, stops: IntArray, count: int) -> NDArray[np.bo
 
 
 def _matches(
-    machine: PretokenMachine, row: NDArray[np.uint8], starts: IntArray, work: Work
+    machine: PretokenMachine, row: NDArray[np.uint8], starts: IntArray, work: StepLimit
 ) -> NDArray[np.bool_]:
     """Returns where a match, or what follows one, begins in a row of parts, each with an END.
 
@@ -204,7 +204,7 @@ class Chains:
 class OneAttempt:
     """Runs attempts one by one."""
 
-    def __init__(self, machine: PretokenMachine, row: NDArray[np.uint8], work: Work) -> None:
+    def __init__(self, machine: PretokenMachine, row: NDArray[np.uint8], work: StepLimit) -> None:
         self._size = machine.size
         self._moves: list[int] = machine.moves.tolist()
         self._symbols, self._work = row.tobytes(), work

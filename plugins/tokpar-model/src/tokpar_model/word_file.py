@@ -8,7 +8,7 @@ from functools import partial
 
 from tokpar.certificate.canonical_form import JsonForm
 from tokpar.certificate.check_context import require
-from tokpar_model.added_tokens import AddedTokens, added_of_json
+from tokpar_model.added_tokens import AddedTokenRounds, added_of_json
 from tokpar_model.bert_characters import (
     Kind,
     bert_kind,
@@ -17,7 +17,7 @@ from tokpar_model.bert_characters import (
     white_space_kind,
 )
 from tokpar_model.byte_file import text_in, vocabulary_in
-from tokpar_model.greedy_merging import Work
+from tokpar_model.greedy_merging import StepLimit
 from tokpar_model.normal_form import Normalize, normalizer_of
 
 _KINDS: Mapping[object, Callable[[str], Kind]] = {
@@ -39,11 +39,11 @@ class WordTokenizer:
     prefix: str
     limit: int
     longest: int
-    added_tokens: AddedTokens
+    added_tokens: AddedTokenRounds
     normalizer: tuple[Normalize, ...]
     kind_of: Callable[[str], Kind]
 
-    def row(self, word: str, work: Work) -> list[int]:
+    def row(self, word: str, work: StepLimit) -> list[int]:
         """Returns the ids of a word: the longest token first, or [unknown] if a step fails."""
         if len(word) > self.limit:
             return [self.unknown]

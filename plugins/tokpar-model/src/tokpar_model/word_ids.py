@@ -11,7 +11,7 @@ from tokpar.arrays import IntArray, offsets_of, range_indices
 from tokpar.certificate.class_check import POINTS
 from tokpar.certificate.findings import Finding
 from tokpar_model.bert_characters import SINGLE, UNKNOWN, WORD, require_known
-from tokpar_model.greedy_merging import Work
+from tokpar_model.greedy_merging import StepLimit
 from tokpar_model.normal_form import normalize_text
 from tokpar_model.word_file import WordTokenizer
 
@@ -20,7 +20,7 @@ _BLOCK = 1 << 20
 
 
 def word_id_findings(
-    tokenizer: WordTokenizer, text: str, ids: IntArray, work: Work
+    tokenizer: WordTokenizer, text: str, ids: IntArray, work: StepLimit
 ) -> list[Finding]:
     """Returns the first reason why `ids` are not the ids of a text; [] if they are.
 
@@ -49,7 +49,7 @@ def _difference(own: IntArray, expected_ids: IntArray, start: int) -> Finding:
 class WordRows:
     """The ids of words, each distinct word encoded once."""
 
-    def __init__(self, tokenizer: WordTokenizer, work: Work) -> None:
+    def __init__(self, tokenizer: WordTokenizer, work: StepLimit) -> None:
         self._tokenizer, self._work = tokenizer, work
         self._number: dict[str, int] = {}
         self._rows: list[list[int]] = []

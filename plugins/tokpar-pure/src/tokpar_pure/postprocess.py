@@ -12,7 +12,7 @@ SIDES = ("Right", "Left")
 
 
 @dataclass(frozen=True)
-class PostProcess:
+class PostProcessor:
     """Truncates, adds special tokens, and pads, in this order.
 
     `limit`: keeps at most this many ids of the text: the first ones, or the last ones with
@@ -52,13 +52,13 @@ class PostProcess:
 
 def read_postprocess(
     config: Json, *, add_special_tokens: bool = True, truncation: bool = True, padding: bool = True
-) -> PostProcess:
+) -> PostProcessor:
     """Returns the post-processing of a parsed ``tokenizer.json``: its post-processor, truncation
     and padding. Each of the three can be switched off.
 
     Raises FileFormatError that names a part that is not supported."""
     around = read_around(config.get("post_processor"))
-    postprocess = PostProcess(*around) if add_special_tokens else PostProcess()
+    postprocess = PostProcessor(*around) if add_special_tokens else PostProcessor()
     parts = (("truncation", truncation, _with_truncation), ("padding", padding, _with_padding))
     for key, wanted, applied in parts:
         settings = config.get(key)
@@ -70,7 +70,7 @@ def read_postprocess(
     return postprocess
 
 
-def _with_truncation(postprocess: PostProcess, settings: Json) -> PostProcess:
+def _with_truncation(postprocess: PostProcessor, settings: Json) -> PostProcessor:
     """Returns `postprocess` with the truncation of `settings`. Like the engine, it truncates
     nothing if the special tokens alone exceed the length."""
     where = "truncation"
@@ -86,7 +86,7 @@ def _with_truncation(postprocess: PostProcess, settings: Json) -> PostProcess:
     return replace(postprocess, limit=limit, keeps_end=side == "Left")
 
 
-def _with_padding(postprocess: PostProcess, settings: Json) -> PostProcess:
+def _with_padding(postprocess: PostProcessor, settings: Json) -> PostProcessor:
     match settings.get("strategy"):
         case "BatchLongest":
             length = None

@@ -40,7 +40,7 @@ class Stage(Protocol):
     def trace(self, piece: TracedText) -> list[TracedText]: ...
 
 
-class Split:
+class PatternSplit:
     """Splits at the matches of a pattern; see `tokpar_pure.patterns.divide`."""
 
     def __init__(self, pattern: AnyPattern, behavior: Behavior, invert: bool = False) -> None:
@@ -82,7 +82,7 @@ class ByteLevel:
     Before another stage, use `ByteLetters`, which returns the letters of ByteLevel."""
 
     prefix_space: bool
-    inner: Split | Whole
+    inner: PatternSplit | Whole
 
     def split(self, text: str) -> list[str]:
         space = self.prefix_space and not text.startswith(" ")
@@ -127,7 +127,7 @@ class Metaspace:
 
     replacement: str
     scheme: Scheme
-    inner: Split | Whole
+    inner: PatternSplit | Whole
 
     def split(self, text: str) -> list[str]:
         """Returns the pieces of `text`. Raises ValueError for the scheme "first", which needs the
@@ -181,7 +181,9 @@ class PreTokenizer(Stages):
     def __init__(self, patterns: Iterable[str], engine: Engine, keep_gaps: bool) -> None:
         behavior: Behavior = "Isolated" if keep_gaps else "Removed"
         compiled = [compile_pattern(pattern, engine) for pattern in patterns]
-        super().__init__(Split(pattern, behavior, invert=not keep_gaps) for pattern in compiled)
+        super().__init__(
+            PatternSplit(pattern, behavior, invert=not keep_gaps) for pattern in compiled
+        )
 
 
 def is_byte_level(config: Json | None) -> bool:
@@ -209,15 +211,15 @@ def _literal(text: str) -> re.Pattern[str]:
 
 def _byte_level(stage: Json, where: str) -> ByteLevel:
     own = parts.flag(stage, "use_regex", where, default=True)
-    inner = Split(compile_pattern(GPT2_PATTERN, "oniguruma"), "Isolated") if own else Whole()
+    inner = PatternSplit(compile_pattern(GPT2_PATTERN, "oniguruma"), "Isolated") if own else Whole()
     return ByteLevel(parts.flag(stage, "add_prefix_space", where), inner)
 
 
-def _split(stage: Json, where: str) -> Split:
+def _split(stage: Json, where: str) -> PatternSplit:
     pattern = parts.pattern_of(stage, where)
     compiled = _literal(pattern) if isinstance(pattern, str) else pattern
     behavior = parts.choice(stage, "behavior", BEHAVIORS, where)
-    return Split(compiled, behavior, parts.flag(stage, "invert", where))
+    return PatternSplit(compiled, behavior, parts.flag(stage, "invert", where))
 
 
 def _metaspace(stage: Json, where: str) -> Metaspace:
@@ -226,14 +228,16 @@ def _metaspace(stage: Json, where: str) -> Metaspace:
         raise FileFormatError(f"{where}: add_prefix_space = False contradicts {scheme!r}")
     mark = parts.character(stage, "replacement", where)
     splits = parts.flag(stage, "split", where, default=True)
-    return Metaspace(mark, scheme, Split(_literal(mark), "MergedWithNext") if splits else Whole())
+    return Metaspace(
+        mark, scheme, PatternSplit(_literal(mark), "MergedWithNext") if splits else Whole()
+    )
 
 
-def _fixed_length(stage: Json, where: str) -> Split:
+def _fixed_length(stage: Json, where: str) -> PatternSplit:
     length = parts.number(stage, "length", where, default=5)
     if not length:
         raise FileFormatError(f"{where}: length 0 is not supported here")
-    return Split(re.compile(rf"[\s\S]{{1,{length}}}"), "Isolated")
+    return PatternSplit(re.compile(rf"[\s\S]{{1,{length}}}"), "Isolated")
 
 
 PUNCTUATION = "tokpar punctuation"
@@ -245,9 +249,9 @@ def _punctuation(stage: Json) -> str:
     return str(stage.get(PUNCTUATION, "punctuation"))
 
 
-def _keep_matches(*patterns: str) -> Split:
-    """Returns a Split whose pieces are the matches of `patterns`; all other text is dropped."""
-    return Split(re.compile("|".join(patterns)), "Removed", invert=True)
+def _keep_matches(*patterns: str) -> PatternSplit:
+    """Returns a stage whose pieces are the matches of `patterns`; all other text is dropped."""
+    return PatternSplit(re.compile("|".join(patterns)), "Removed", invert=True)
 
 
 _READERS: dict[str, Callable[[Json, str], Stage]] = {
@@ -255,16 +259,16 @@ _READERS: dict[str, Callable[[Json, str], Stage]] = {
         one_of(_punctuation(stage)), none_of(_punctuation(stage), "white")
     ),
     "ByteLevel": _byte_level,
-    "CharDelimiterSplit": lambda stage, where: Split(
+    "CharDelimiterSplit": lambda stage, where: PatternSplit(
         _literal(parts.character(stage, "delimiter", where)), "Removed"
     ),
-    "Digits": lambda stage, where: Split(
+    "Digits": lambda stage, where: PatternSplit(
         single("number"),
         "Isolated" if parts.flag(stage, "individual_digits", where) else "Contiguous",
     ),
     "FixedLength": _fixed_length,
     "Metaspace": _metaspace,
-    "Punctuation": lambda stage, where: Split(
+    "Punctuation": lambda stage, where: PatternSplit(
         single(_punctuation(stage)),
         parts.choice(stage, "behavior", BEHAVIORS, where, default="Isolated"),
     ),

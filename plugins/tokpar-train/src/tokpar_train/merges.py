@@ -59,7 +59,7 @@ def learn_merges(
     `on_progress`: called with the number of merges made since the last call.
 
     {b"abab": 2, b"b": 1} -> ("a", "b"), then ("ab", "ab")."""
-    state = _State(words, byte_ids, limits, ties)
+    state = _MergingState(words, byte_ids, limits, ties)
     merges: list[Pair] = []
     while len(merges) < limits.merges and (pair := state.most_frequent()):
         state.merge(*pair)
@@ -68,7 +68,7 @@ def learn_merges(
     return merges
 
 
-class _State:
+class _MergingState:
     """The partly merged pre-tokens, and the pairs in them.
 
     `symbols` (ids), `next_places` and `previous_places` (places) and `weights` (the count of the
