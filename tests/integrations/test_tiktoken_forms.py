@@ -22,6 +22,7 @@ from tests.support.outcomes import outcome
 from tests.support.tiktoken_views import again, encoding
 from tokpar.adapters.tiktoken import TiktokenTokenizer
 from tokpar.compiled import compiled_build
+from tokpar.integrations.tiktoken_path import MOST_ADAPTERS, USES
 
 pytestmark = [pytest.mark.compiled_at_once, needs_kernel]
 
@@ -150,8 +151,14 @@ def test_a_large_batch_has_the_ids_of_the_own_call() -> None:
 
 
 @pytest.mark.ids
-@pytest.mark.parametrize("specials", ["apart", "inside", "overlapping", "words", "odd"])
-def test_a_text_with_many_special_tokens_has_the_ids_of_the_own_call(specials: str) -> None:
+@pytest.mark.parametrize("uses", [1, 1000])
+@pytest.mark.parametrize("specials", ["apart", "prefix", "inside", "overlapping", "words", "odd"])
+def test_a_text_with_many_special_tokens_has_the_ids_of_the_own_call(
+    specials: str, uses: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a call that matches the tokens itself, and section by section."""
+    monkeypatch.setattr("tokpar.integrations.tiktoken_path.USES", uses)
+    pair.cache_clear()
     draw, contents = random.Random(specials), SPECIALS[specials]
     for _ in range(drawn(100)):
         kinds = draw.choice([contents, contents + PIECES])
@@ -164,6 +171,8 @@ def test_a_text_with_many_special_tokens_has_the_ids_of_the_own_call(specials: s
             some = {*draw.sample(contents, draw.randrange(len(contents)))}
             given["allowed_special"] = functools.partial(set, some)
         assert_same(specials, PARTS[0], draw.choice(["encode", "encode_to_numpy"]), text, given)
+    assert bool(pair(specials, PARTS[0])[1]._tokpar._allowing) == (uses == 1)
+    pair.cache_clear()
 
 
 # ----------------------------------------------------------------------- which way is taken
@@ -233,9 +242,10 @@ _ENGINE: Any = type(encoding("cl100k_part")._core_bpe)
 
 
 def trip_of(call: Call, text: str) -> Trip:
-    """The trip of the second call: the first has made what is made once."""
+    """The trip of a call after those that have made what is made once."""
     view, trip = pair("apart")[1], Trip()
-    outcome(lambda: call(view, text))
+    for _ in range(USES + 2):
+        outcome(lambda: call(view, text))
     with trip.watched():
         outcome(lambda: call(view, text))
     return trip
@@ -303,13 +313,42 @@ def test_other_sets_of_allowed_tokens_make_no_engine_that_the_caller_waits_for(
     assert waits == [True], "one engine for all sets, made when the calls had returned"
 
 
+def test_a_set_of_allowed_tokens_that_comes_again_gets_a_call_of_its_own() -> None:
+    pair.cache_clear()
+    own, view = pair("apart")
+    text = f"the {EOT} fox <|start|> <|end|> x" * 3
+    sets = ({EOT}, {EOT, "<|start|>"}, {"<|end|>"})
+    for tokens in sets:
+        given: dict[str, Any] = {"allowed_special": tokens, "disallowed_special": ()}
+        for _ in range(USES + 1):
+            view.encode(text, **given)
+        trip = Trip()
+        with trip.watched():
+            view.encode(text, **given)
+        assert trip.functions <= 24, "as many as a call without special tokens, and not per section"
+        assert view.encode(text, **given) == own.encode(text, **given)
+    assert {*view._tokpar._allowing} == {*map(frozenset, sets)}
+
+
+def test_at_most_eight_sets_of_allowed_tokens_get_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tokpar.integrations.tiktoken_path.USES", 1)
+    own = again(encoding("cl100k_part"), special_tokens={f"<{k}>": 200_000 + k for k in range(20)})
+    view: Any = tokpar.as_tiktoken(own)
+    for k in range(20):
+        for _ in range(3):
+            given: dict[str, Any] = {"allowed_special": {f"<{k}>"}, "disallowed_special": ()}
+            assert view.encode(f"a <{k}> b", **given) == own.encode(f"a <{k}> b", **given)
+    assert len(view._tokpar._allowing) == MOST_ADAPTERS
+
+
 def test_after_a_mismatch_no_other_call_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tokpar.compiled.call_tables.SAMPLED", 1)
+    monkeypatch.setattr("tokpar.integrations.tiktoken_path.USES", 1)
     own = again(encoding("cl100k_part"))
-    view = tokpar.as_tiktoken(own)
-    assert view.encode(f"a{EOT}", disallowed_special=()) == own.encode(
-        f"a{EOT}", disallowed_special=()
-    )
+    view: Any = tokpar.as_tiktoken(own)
+    for given in ({"disallowed_special": ()}, {"allowed_special": "all"}) * 2:
+        assert view.encode(f"a{EOT}", **given) == own.encode(f"a{EOT}", **given)
+    assert view._tokpar._allowing
     call: Any = view._tokpar.tokenizer.later_call.call
     monkeypatch.setattr(call, "_tokenize", lambda word: [1, 2, 3])
     view.encode("zqxjv kwvzq")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate, repeat
+from itertools import accumulate
 
 import tiktoken
 
@@ -42,7 +42,7 @@ class TokenOffsets:
         starts = [*accumulate(map(self._characters.__getitem__, tokens[:-1]), initial=0)]
         if not self._continued.isdisjoint(tokens):
             is_continued = map(self._continued.__contains__, tokens)
-            starts = [*map(max, repeat(0), map(int.__sub__, starts, is_continued))]
+            starts = [*map(int.__sub__, starts, is_continued)]
         text = b"".join(pieces).decode("utf-8", errors="strict")
         return text, starts if tokens else []
 

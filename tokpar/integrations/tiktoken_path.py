@@ -44,7 +44,9 @@ BATCH_SHARE = 16
 together: tiktoken starts a thread pool for each batch (2 cores, cl100k: tokpar is faster from 800
 on)."""
 MOST_ADAPTERS = 8
-"""Sets of allowed special tokens for which an adapter of the pipeline is kept."""
+"""Sets of allowed special tokens for which an adapter is kept."""
+USES, MOST_COUNTED = 16, 64
+"""Texts after which a set of allowed special tokens gets an adapter; sets that are counted."""
 LARGEST_TABLE = 1 << 20
 """Vocabulary up to which large results share one `int` object for each id."""
 MANY_IDS = 1 << 16
@@ -86,6 +88,10 @@ class FastPath:
         """Returns the ids of a text without special tokens, which are those of every method, and of
         every argument of which `are_neutral` is true; None for other texts."""
         self.are_neutral, self.count_one = self.specials.are_neutral, self.counts.one_compiled
+        self._workers = workers
+        self._allowing: dict[frozenset[str], LaterTexts] = {}
+        """The calls that match special tokens by themselves, by the tokens that count."""
+        self._uses: dict[frozenset[str], int] = {}
         self._ordinary = LaterTexts(partial(self.adapter_for, NOTHING), workers)
         self.offsets = TokenOffsets(original)
         self._encoders: dict[object, Encoder] = {}
@@ -140,9 +146,15 @@ class FastPath:
             if not mends_surrogates:
                 return None
             text = _without_surrogates(text)
+        if choice.allowed in self._allowing and not self._refusing.is_silent:
+            whole = self._allowing[choice.allowed].one(text)
+            if whole is not None:
+                return [whole]
         pieces = choice.pieces(text)
         if pieces is None:
             return None
+        if len(pieces) > 1:
+            self._count_use(choice.allowed)
         if len(pieces) > FEW_PIECES:
             sections = self._rows_of(pieces[::2], lambda section: self._ordinary_row(section))
             return None if sections is None else self._woven(sections, pieces[1::2])
@@ -158,6 +170,18 @@ class FastPath:
                         return None
                 found.append(row)
         return found
+
+    def _count_use(self, allowed: frozenset[str]) -> None:
+        """Count a text in which allowed special tokens stand. A set of them that comes again and
+        again gets a call, which a thread makes: it is faster than a call for each section."""
+        if allowed in self._allowing or len(self._allowing) >= MOST_ADAPTERS:
+            return
+        uses = self._uses[allowed] = self._uses.get(allowed, 0) + 1
+        if uses >= USES:
+            make = partial(self.adapter_for, allowed)
+            self._allowing[allowed] = LaterTexts(make, self._workers)
+        elif len(self._uses) > MOST_COUNTED:
+            self._uses = {}
 
     def _woven(self, sections: Rows, tokens: Sequence[str]) -> list[IdArray]:
         """Returns the ids of sections with the id of a special token between each two."""
