@@ -1,5 +1,5 @@
 """Divides a text into slices of at most N tokens (`Encoder.chunks`).
 
-Imported by: `calls`, `cli`, `encoder`, `tokpar`, `untrusted`.
+Imported by: `calls`, `cli`, `encoder`, `integrations`, `tokpar`, `untrusted`.
 Read first: `text_chunks.py`.
 """
