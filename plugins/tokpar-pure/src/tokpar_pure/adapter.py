@@ -14,21 +14,29 @@ from typing import Any
 
 import numpy as np
 
+from tokpar import FileFormatError, OptionError, Rows
 from tokpar.adapters.decoding_parts import refuse_skipping
 from tokpar.adapters.settings import POSTPROCESS_FLAGS, check_names, flags, path_of
-from tokpar.arrays import IdArray, SpanArray, byte_starts
-from tokpar.contract.adapter import DecodingParts, EngineTraits, Origin
-from tokpar.errors import FileFormatError, OptionError, quoted
+from tokpar.errors import quoted
 from tokpar.facts.hf_facts import facts_with_tokens, token_lengths
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.formats.formats import read_config, read_ranks
 from tokpar.formats.json_parts import kind
-from tokpar.formats.openai import KNOWN_ENCODINGS
-from tokpar.formats.vocabulary import Vocabulary, byte_alphabet
-from tokpar.patterns.known_pattern import shipped_pattern
+from tokpar.formats.vocabulary import Vocabulary
 from tokpar.patterns.pattern_reader import require_unchanged
-from tokpar.process.cached_property import cached_property
-from tokpar.types import Facts, Rows
+from tokpar.plugin.tokenizer import (
+    KNOWN_ENCODINGS,
+    DecodingParts,
+    EngineTraits,
+    Facts,
+    IdArray,
+    Origin,
+    SpanArray,
+    byte_alphabet,
+    byte_starts,
+    cached_property,
+    shipped_pattern,
+)
 from tokpar_pure.formats import rank_vocabulary, vocabulary_of
 from tokpar_pure.model import EncodesAll
 from tokpar_pure.patterns import flatten_sets

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from tokpar import EngineError, FileFormatError
 from tokpar.arrays import SPACES
-from tokpar.errors import EngineError, FileFormatError
 from tokpar.formats.char_classes import runs, single
-from tokpar.types import AddedToken
+from tokpar.plugin.tokenizer import AddedToken
 
 TextPart = tuple[int, int, int | None]
 """(start, stop, id): [start, stop) in code points, and the id of the added token there. The id is

@@ -14,9 +14,9 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
-from tokpar.errors import EngineError
+from tokpar import EngineError
 from tokpar.formats.json_parts import Json
-from tokpar.formats.vocabulary import byte_alphabet
+from tokpar.plugin.tokenizer import byte_alphabet
 from tokpar_pure.parts import character, choice, flag, interpret_stages, number, pattern_of, string
 from tokpar_pure.patterns import replace_matches
 from tokpar_pure.pretokenize import SCHEMES

@@ -9,18 +9,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from tokpar.errors import FileFormatError, OptionError
+from tokpar import FileFormatError, OptionError
 from tokpar.formats.formats import MAX_ID, SINGLE_BYTES, Source, read_config, require_bytes
 from tokpar.formats.json_parts import kind, stages
-from tokpar.formats.vocabulary import (
-    GPT2_PATTERN,
-    Merges,
-    Ranks,
-    Vocabulary,
-    byte_alphabet,
-    require_free_ids,
-)
-from tokpar.types import AddedToken
+from tokpar.formats.vocabulary import GPT2_PATTERN, Merges, Ranks, Vocabulary, require_free_ids
+from tokpar.plugin.tokenizer import AddedToken, byte_alphabet
 
 
 def rank_vocabulary(

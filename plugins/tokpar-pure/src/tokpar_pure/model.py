@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from tokpar.errors import FileFormatError
+from tokpar import FileFormatError
 from tokpar_pure.formats import model_ids, model_merges
 from tokpar_pure.merging import Span as Span
 from tokpar_pure.pairs import PairBPE, PairSettings

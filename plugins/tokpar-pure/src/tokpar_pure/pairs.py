@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tokpar.formats.vocabulary import Merges, letters_of
+from tokpar.formats.vocabulary import Merges
+from tokpar.plugin.tokenizer import letters_of
 from tokpar_pure.merging import (
     ID_BITS,
     Codes,

@@ -4,7 +4,7 @@ valid value or raises FileFormatError that names the part."""
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from tokpar.errors import FileFormatError
+from tokpar import FileFormatError
 from tokpar.formats.json_parts import Json, kind, stages
 from tokpar_pure.patterns import AnyPattern, compile_pattern
 

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias, get_args
 
 import regex
 
-from tokpar.errors import EngineError, FileFormatError
+from tokpar import EngineError, FileFormatError
 
 Engine = Literal["oniguruma", "fancy-regex"]
 AnyPattern: TypeAlias = re.Pattern[str] | regex.Pattern[str]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tokpar.errors import FileFormatError
+from tokpar import FileFormatError
 from tokpar.formats.json_parts import Json, read_around
 from tokpar_pure.parts import choice, number
 

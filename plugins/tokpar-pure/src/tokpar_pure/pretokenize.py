@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, Protocol, get_args
 
-from tokpar.errors import FileFormatError
+from tokpar import FileFormatError
 from tokpar.formats import json_parts
 from tokpar.formats.char_classes import one_of, single
 from tokpar.formats.json_parts import Json
-from tokpar.formats.vocabulary import GPT2_PATTERN, letters_of
+from tokpar.formats.vocabulary import GPT2_PATTERN
+from tokpar.plugin.tokenizer import letters_of
 from tokpar_pure import parts
 from tokpar_pure.classes import none_of
 from tokpar_pure.patterns import (

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tokpar.formats.vocabulary import Vocabulary, letters_of
+from tokpar.formats.vocabulary import Vocabulary
+from tokpar.plugin.tokenizer import letters_of
 from tokpar_pure.added_tokens import AddedTokens
 from tokpar_pure.bpe import RankBPE
 from tokpar_pure.decoders import Decoder, read_decoder

@@ -6,7 +6,7 @@ whole word becomes the unknown token."""
 
 from collections.abc import Mapping
 
-from tokpar.errors import EngineError
+from tokpar import EngineError
 from tokpar_pure.merging import Memo, Span
 
 
