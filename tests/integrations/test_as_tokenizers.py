@@ -18,7 +18,7 @@ from unittest import mock
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Encoding, Tokenizer, processors
+from tokenizers import Encoding, Tokenizer, pre_tokenizers, processors
 
 import tokpar
 from tests.conftest import at_most
@@ -134,10 +134,14 @@ def test_a_model_with_the_same_tokens_and_other_merges_is_noticed(name: str) -> 
 
 @pytest.mark.parametrize("how", [train, change_in_place])
 def test_changes_in_place_are_noticed(how: Any) -> None:
-    own = tokpar.as_tokenizers(engine("default"))
+    own = engine("default")
+    own.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokpar.as_tokenizers(own)
     encoded = own.encode(TEXT)
     expected = plain(Tokenizer.encode(own, TEXT))
     how(own)
+    changed = outcome(lambda: Tokenizer.encode(own, TEXT))
+    assert changed != expected, "this change changes nothing"
     assert_same_answer(own, "encode", TEXT)
     assert_same_answer(own, "decode", [300, 5, 6])
     assert encoded.ids == dict(expected[0])["ids"][1]
