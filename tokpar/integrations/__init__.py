@@ -88,8 +88,8 @@ def require_options_of_as_hf(
 def as_tiktoken(
     encoding: object, *, smallest_text: int | None = None, **options: Any
 ) -> tiktoken.Encoding:
-    """`encoding`, a tiktoken.Encoding, as a tiktoken.Encoding that encodes long texts and batches
-    through tokpar (docs/tiktoken.md). `smallest_text`: code points from which on texts go through
+    """`encoding`, a tiktoken.Encoding, as a tiktoken.Encoding that encodes through tokpar
+    (docs/tiktoken.md). `smallest_text`: code points from which on texts go through
     tokpar; None: all texts, once the tables of the encoding are made. `options`: those of
     `Encoder`. Raises OptionError for another tokenizer, and for an encoding that has its own
     `encode`."""

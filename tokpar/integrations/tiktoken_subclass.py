@@ -1,4 +1,4 @@
-"""`as_tiktoken`: a tiktoken.Encoding whose long texts and batches tokpar encodes."""
+"""`as_tiktoken`: a tiktoken.Encoding whose texts tokpar encodes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tokpar.results.text_counts import UNTRUSTED
 
 
 class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may be missing
-    """A `tiktoken.Encoding` that encodes long texts and batches through tokpar.
+    """A `tiktoken.Encoding` that encodes through tokpar.
 
     Arguments, results and errors are tiktoken's; methods that are not faster here are inherited.
     It shares the attributes of the original encoding: an attribute set on one is set on both.
