@@ -33,7 +33,7 @@ from tokpar.contract.part_checks import require_methods
 from tokpar.errors import OptionError
 from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.pipeline.plan import Plan, serial_report
-from tokpar.pipeline.sizes import TOO_SHORT, Fit, fit_for, smallest_row
+from tokpar.pipeline.sizes import TOO_SHORT, ExecutorSizes, sizes_for, smallest_row
 from tokpar.process.cached_property import cached_property
 from tokpar.process.fork_locks import own_lock
 from tokpar.process.limits import require_text, worker_count
@@ -117,7 +117,7 @@ class Encoder:
         never = why_never_cut(own)
         self._smallest_split = 0
         if parts.tunable:
-            self._smallest_split = fit_for(own).smallest_split if never is None else sys.maxsize
+            self._smallest_split = sizes_for(own).smallest_split if never is None else sys.maxsize
         self._uncut = never or TOO_SHORT
         self._short = serial_report(parts.name, self._uncut, own)
         self._left_over = replace(self._short, why=LEFT_OVER)
@@ -376,7 +376,7 @@ class Encoder:
         lengths = lengths_of(texts)
         smallest = self._smallest_split
         if len(texts) > 1:
-            smallest = smallest_row(self._plans_for(tokenizer).fit, smallest)
+            smallest = smallest_row(self._plans_for(tokenizer).sizes, smallest)
         long = np.flatnonzero(lengths >= smallest)
         sizes = int(lengths.sum()), int(lengths[long].sum()) if len(texts) > 1 else None
         plan = self._plan_for(tokenizer, *sizes)
@@ -632,7 +632,7 @@ class Encoder:
         plans = self._plans_for(tokenizer)
         executor = self._executor
         if executor == "auto":
-            executor = plans.fit.executor_for(length, long)
+            executor = plans.sizes.executor_for(length, long)
         name = executor if isinstance(executor, str) else ""
         plan = plans.by_executor.get(name)
         if plan is None:
@@ -647,7 +647,7 @@ class Encoder:
         plans = self._plans
         facts = getattr(tokenizer, "facts", None)
         if plans is None or plans.tokenizer is not tokenizer or plans.facts is not facts:
-            plans = self._plans = _Plans(tokenizer, facts, fit_for(tokenizer))
+            plans = self._plans = _Plans(tokenizer, facts, sizes_for(tokenizer))
         return plans
 
     def _build_executor(self, name: str) -> Executor:
@@ -665,7 +665,7 @@ class _Plans:
 
     tokenizer: TokenizerAdapter
     facts: Facts | None
-    fit: Fit
+    sizes: ExecutorSizes
     by_executor: dict[str, Plan] = field(default_factory=dict)
 
 

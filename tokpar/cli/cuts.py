@@ -16,7 +16,7 @@ from tokpar.results.seams import Everywhere, Seams
 
 if TYPE_CHECKING:
     from tokpar.contract.interfaces import Splitter, TokenizerAdapter
-    from tokpar.registry.combining import StrategyParts
+    from tokpar.registry.combining import BuiltStrategy
     from tokpar.types import Chunk, Split
 
 UNCERTIFIED, WHEN_MERGED = "uncertified", "when merged"
@@ -55,23 +55,23 @@ def rule_counts(seams: Seams, text: str) -> dict[str, int]:
 
 
 def foresee_cuts(
-    text: str, tokenizer: TokenizerAdapter, strategy: StrategyParts
+    text: str, tokenizer: TokenizerAdapter, strategy: BuiltStrategy
 ) -> tuple[Split, Cuts]:
     """The chunks of a text, and the places where `encode` will cut it. Nothing is tokenized.
 
     The prediction assumes the default executor of the tokenizer and a cache with free room."""
     from tokpar.encoder import why_never_cut
-    from tokpar.pipeline.sizes import TOO_SHORT, fit_for
+    from tokpar.pipeline.sizes import TOO_SHORT, sizes_for
     from tokpar.types import Split
 
-    fit = fit_for(tokenizer)
+    sizes = sizes_for(tokenizer)
     never = why_never_cut(tokenizer)
-    if strategy.tunable and (never is not None or len(text) < fit.smallest_split):
+    if strategy.tunable and (never is not None or len(text) < sizes.smallest_split):
         return Split.whole(text, never or TOO_SHORT), Cuts({}, 1)
     split = strategy.splitter.split(text, tokenizer, 0)
     by_rule = Counter(rule_of(*pair) for pair in pairwise(split.chunks))
     whole = strategy.tunable and _cuts_of_whole(text, tokenizer, strategy.splitter)
-    everywhere = whole or _cuts_in_chunks(split) if fit.executor == "memo" else None
+    everywhere = whole or _cuts_in_chunks(split) if sizes.executor == "memo" else None
     if everywhere is None:
         return split, Cuts(by_rule, len(split.chunks))
     if whole:

@@ -16,7 +16,7 @@ SMALLEST_ROW = 131072
 
 
 @dataclass(frozen=True)
-class Fit:
+class ExecutorSizes:
     """The executor and the sizes for one kind of tokenizer.
 
     `executor_of_long`: the executor for a call whose texts are mostly long. `smallest_split`: texts
@@ -37,8 +37,8 @@ class Fit:
         return self.executor_of_long if is_long else self.executor
 
 
-def fit_for(tokenizer: TokenizerAdapter) -> Fit:
-    """Returns the `Fit` for the abilities of the tokenizer.
+def sizes_for(tokenizer: TokenizerAdapter) -> ExecutorSizes:
+    """Returns the `ExecutorSizes` for the abilities of the tokenizer.
 
     An engine that makes an object per token is slow, so that short texts pay. A cache pays sooner
     than a fast engine. Where the calls of a fast engine release the GIL, one call per chunk is
@@ -56,20 +56,21 @@ def fit_for(tokenizer: TokenizerAdapter) -> Fit:
     calls_each = executor == "native" and traits.releases_gil and not traits.returns_objects
     of_long = "threads" if calls_each else executor
     if traits.returns_objects and executor in ("memo", "native"):
-        return Fit(executor, of_long, 4096)
-    return Fit(executor, of_long, 16384 if is_cached else 131072)
+        return ExecutorSizes(executor, of_long, 4096)
+    return ExecutorSizes(executor, of_long, 16384 if is_cached else 131072)
 
 
-def smallest_row(fit: Fit, smallest_split: int) -> int:
+def smallest_row(sizes: ExecutorSizes, smallest_split: int) -> int:
     """Returns the code points from which on a text of a batch is cut.
 
     `smallest_split`: the code points from which on a single text is cut."""
-    cached = fit.executor == "memo" and smallest_split > 0
+    cached = sizes.executor == "memo" and smallest_split > 0
     return max(smallest_split, SMALLEST_ROW) if cached else smallest_split
 
 
 def chunk_chars_for(tokenizer: TokenizerAdapter, length: int) -> int:
     """Returns the least chunk size, in code points, for a text of `length` code points."""
-    fit = fit_for(tokenizer)
-    least, most = fit.smallest_split, (2 if fit.executor == "native" else 4) * fit.smallest_split
+    sizes = sizes_for(tokenizer)
+    least = sizes.smallest_split
+    most = (2 if sizes.executor == "native" else 4) * least
     return length if length < least else min(most, max(least // 2, length // PARTS))

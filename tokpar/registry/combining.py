@@ -18,7 +18,7 @@ both parts: "lines+edges"."""
 
 
 @dataclass(frozen=True, slots=True)
-class StrategyParts:
+class BuiltStrategy:
     """The splitter and the merger of a strategy.
 
     `tunable`: the caller set no option, so the encoder may choose the sizes. `approximate`: a seam
@@ -33,7 +33,7 @@ class StrategyParts:
 
 def build_parts(
     strategy: StrategyName, options: Mapping[str, Any], allow_approximate: bool
-) -> StrategyParts:
+) -> BuiltStrategy:
     """Returns the parts of a strategy, made with `options`.
 
     Two combined parts promise nothing, so without `allow_approximate` a seam that no rule licenses
@@ -48,7 +48,7 @@ def build_parts(
         made = build_strategy(record, options)
         _require_methods(*made)
         approximate = not record.lossless or bool(_approximate_options(record, options))
-        return StrategyParts(record.name, *made, tunable, approximate)
+        return BuiltStrategy(record.name, *made, tunable, approximate)
     if not isinstance(parts, tuple) or len(parts) != 2:
         raise OptionError(
             "strategy must be a name, or a splitter and a merger, such as ('cut', 'certified'); "
@@ -65,7 +65,7 @@ def build_parts(
 
 def _combine_parts(
     splitter: str | Splitter, merger: str | Merger, options: Mapping[str, Any]
-) -> StrategyParts:
+) -> BuiltStrategy:
     cut, join = _maker(splitter, "splitter"), _maker(merger, "merger")
     name = "+".join(
         part if isinstance(part, str) else type(part).__name__ for part in (splitter, merger)
@@ -73,7 +73,7 @@ def _combine_parts(
     require_options(f"strategy {name!r}", [make for make, _ in (cut, join)], options)
     cutting, joining = (make(**own_options(make, options)) for make, _ in (cut, join))
     _require_methods(cutting, joining)
-    return StrategyParts(name, cutting, joining, tunable=cut[1] and not options)
+    return BuiltStrategy(name, cutting, joining, tunable=cut[1] and not options)
 
 
 def _require_methods(splitter: object, merger: object) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from tokpar.pipeline.sizes import fit_for
+from tokpar.pipeline.sizes import sizes_for
 from tokpar.plugin.tokenizer import Executor
 from tokpar.process.limits import cpu_count
 from tokpar_bench.comparing import stage_means
@@ -52,7 +52,7 @@ def stages(long: LongText) -> Experiment:
         return long.resources.executor(name, workers, subject, len(text))
 
     # a method that tunes itself would not cut a text this short, so it gets a chunk size
-    short = len(text) < fit_for(subject.adapter).smallest_split
+    short = len(text) < sizes_for(subject.adapter).smallest_split
     size = {"chunk_chars": max(1, len(text) // 16)}
     jobs = [encode_job((SERIAL.name, OWN), subject, SERIAL, pool("serial", 1), text)]
     for method in long.methods:

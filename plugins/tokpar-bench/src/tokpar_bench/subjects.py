@@ -17,7 +17,7 @@ from typing import Any
 
 import tokpar
 from tokpar import FileFormatError, OptionError, TokparError, UnknownNameError
-from tokpar.pipeline.sizes import fit_for
+from tokpar.pipeline.sizes import sizes_for
 from tokpar.plugin import registry
 from tokpar.plugin.tokenizer import Executor, IdArray, TokenizerAdapter
 from tokpar_bench.vocabulary_packages import is_tekken, load_tekken
@@ -213,7 +213,7 @@ class Resources(ExitStack):
         if not isinstance(name, str):
             return name
         if name == "auto":
-            name = fit_for(subject.adapter).executor_for(length)
+            name = sizes_for(subject.adapter).executor_for(length)
         if (name, workers) not in self._stock:
             built = self._stock[name, workers] = registry().executor_kind(name).build(workers)
             if hasattr(built, "close"):

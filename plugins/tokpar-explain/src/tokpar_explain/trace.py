@@ -20,7 +20,7 @@ from tokpar.pipeline import steps as pipeline
 from tokpar.pipeline.call_result import encode_in_one_call
 from tokpar.pipeline.joining import JoinedText
 from tokpar.pipeline.plan import Plan
-from tokpar.pipeline.sizes import TOO_SHORT, fit_for
+from tokpar.pipeline.sizes import TOO_SHORT, sizes_for
 from tokpar.process.cached_property import cached_property
 from tokpar.registry.combining import StrategyName, build_parts
 from tokpar.results.encoding import Encoding
@@ -261,7 +261,7 @@ def trace(
     parts = build_parts(strategy, options, allow_approximate)
     uncut = why_never_cut(adapter) or TOO_SHORT
     plan = Plan(adapter, parts.splitter, SerialExecutor(), parts.merger, parts.name, uncut=uncut)
-    long = [0] if not parts.tunable or len(text) >= fit_for(adapter).smallest_split else []
+    long = [0] if not parts.tunable or len(text) >= sizes_for(adapter).smallest_split else []
     found: list[JoinedText] = []
     encoding = pipeline.encode_batch(
         [text], plan, long=long, postprocess=False, watch=found.append
