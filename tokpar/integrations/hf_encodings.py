@@ -17,7 +17,7 @@ from tokpar.adapters.settings import call_engine
 from tokpar.arrays import IdArray, IntArray, SpanArray, offsets_of
 from tokpar.errors import ChangedError, EngineError
 from tokpar.integrations.row_columns import CallColumns, Frame
-from tokpar.integrations.sent_encodings import Part, SentEncoding, SentPadding, StandIn
+from tokpar.integrations.sent_encodings import Part, SentEncoding, SentPadding, StandIn, part_of
 from tokpar.process.cached_property import cached_property
 from tokpar.types import Rows
 
@@ -196,8 +196,8 @@ class EncodedCall(Sequence[Any]):
             if spans is None:
                 cut = np.array([start]), np.array([len(row) - stop])
                 spans = self._spans_of([text], Rows.of([row]), cut)
-            part = row[start:stop], spans.astype(np.int32), words[start:stop].astype(np.int32)
-            parts.append((*part, names[start:stop]))
+            own = row[start:stop], spans, words[start:stop], names[start:stop]
+            parts.append(part_of(*own))
         return parts
 
     def _sent_padding(self, number: int, parts: Sequence[Part]) -> SentPadding | None:
@@ -205,8 +205,8 @@ class EncodedCall(Sequence[Any]):
         if padding is None:
             return None
         [count] = self.columns.pads(self.frame, self.kept_ids)[number : number + 1]
-        whole = len(parts[0][0]) + count
-        counts = tuple(max(0, whole - len(ids)) for ids, *_ in parts)
+        whole = len(parts[0][-1]) + count
+        counts = tuple(max(0, whole - len(names)) for *_, names in parts)
         values = padding["pad_id"], padding["pad_type_id"], padding["pad_token"]
         return SentPadding(counts, self.columns.pads_left, *values)
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import repeat
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,19 @@ from numpy.typing import NDArray
 from tokpar.arrays import IdArray
 from tokpar.integrations.row_columns import Frame
 
-Part = tuple[IdArray, NDArray[np.int32], NDArray[np.int32] | None, tuple[str, ...]]
-"""The tokens of a part of a text: ids; offsets, (n, 2); words, (n,), or None; names."""
+Part = tuple[bytes, bytes, bytes | None, tuple[str, ...]]
+"""The tokens of a part of a text: ids, uint32; offsets, int32 (n, 2); words, int32, or None; names.
+The pickle of an array costs more than that of its bytes."""
+
+
+def part_of(
+    ids: IdArray, spans: NDArray[Any], words: NDArray[Any] | None, names: tuple[str, ...]
+) -> Part:
+    """Returns a part with these arrays."""
+    spans_of_int, words_of_int = spans.astype(np.int32), None
+    if words is not None:
+        words_of_int = words.astype(np.int32).tobytes()
+    return ids.tobytes(), spans_of_int.tobytes(), words_of_int, names
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,6 +41,9 @@ class SentPadding:
     pad_id: int
     pad_type_id: int
     pad_token: str
+
+
+_frame_values = attrgetter(*Frame.__slots__)
 
 
 class StandIn:
@@ -82,13 +97,18 @@ class SentEncoding(StandIn):
     def __reduce__(self) -> Any:
         if self._own is not None:  # somebody may have changed it
             return self._own.__reduce_ex__(2)
-        return SentEncoding, (self._frame, self._parts, self._padding)
+        frame, padding = self._frame, self._padding
+        values = padding and tuple(getattr(padding, name) for name in SentPadding.__slots__)
+        return _arrived, (_frame_values(frame), self._parts, values)
 
     @property
     def ids(self) -> list[int]:
         if self._own is not None:
             return list(self._own.ids)
-        (before, behind), row = self._frame.ids, self._parts[0][0].tolist()
+        (before, behind), row = (
+            self._frame.ids,
+            np.frombuffer(self._parts[0][0], np.uint32).tolist(),
+        )
         return self._padded([*before, *row, *behind], 0, "pad_id")
 
     def _padded(self, row: list[Any], number: int, name: str, filling: Any = None) -> list[Any]:
@@ -109,13 +129,13 @@ class SentEncoding(StandIn):
     def _state(self, number: int) -> dict[str, Any]:
         """Returns the state of the encoding of one part, without overflowing parts."""
         ids, offsets, words, tokens = self._parts[number]
-        frame, count = self._frame, len(ids)
+        frame, count = self._frame, len(tokens)
         before, behind = map(len, frame.ids)
         padding = self._padding
         start = before
         if padding is not None and padding.is_left:
             start += padding.counts[number]
-        nothing = [None] * count if words is None else words.tolist()
+        numbers = [None] * count if words is None else np.frombuffer(words, np.int32).tolist()
 
         def column(first: Any, middle: list[Any], last: Any, name: str, filling: Any = None) -> Any:
             return self._padded([*first, *middle, *last], number, name, filling)
@@ -130,13 +150,22 @@ class SentEncoding(StandIn):
             before_it, behind_it = frame.around_text
             ranges["0"] = {"start": start - before_it, "end": start + count + behind_it}
         return {
-            "ids": column(frame.ids[0], ids.tolist(), frame.ids[1], "pad_id"),
+            "ids": column(
+                frame.ids[0], np.frombuffer(ids, np.uint32).tolist(), frame.ids[1], "pad_id"
+            ),
             "type_ids": column(types[0], [middle] * count, types[2], "pad_type_id"),
             "tokens": column(frame.tokens[0], [*tokens], frame.tokens[1], "pad_token"),
-            "words": around(nothing, None),
-            "offsets": around(offsets.tolist(), (0, 0)),
+            "words": around(numbers, None),
+            "offsets": around(np.frombuffer(offsets, np.int32).reshape(-1, 2).tolist(), (0, 0)),
             "special_tokens_mask": around([0] * count, 1),
             "attention_mask": column(repeat(1, before), [1] * count, repeat(1, behind), "", 0),
             "overflowing": [],
             "sequence_ranges": ranges,
         }
+
+
+def _arrived(
+    frame: tuple[Any, ...], parts: Sequence[Part], padding: tuple[Any, ...] | None
+) -> SentEncoding:
+    """Returns an encoding that was pickled."""
+    return SentEncoding(Frame(*frame), parts, None if padding is None else SentPadding(*padding))

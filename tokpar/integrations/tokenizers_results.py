@@ -10,7 +10,7 @@ import numpy as np
 from tokpar.arrays import IdArray, SpanArray
 from tokpar.integrations.hf_encodings import EncodedCall, RowEncoding
 from tokpar.integrations.row_columns import CallColumns
-from tokpar.integrations.sent_encodings import Part
+from tokpar.integrations.sent_encodings import Part, part_of
 from tokpar.process.cached_property import cached_property
 
 PLAIN = CallColumns((), None)
@@ -66,7 +66,7 @@ class FastCall(FollowedCall):
         self, text: str, row: IdArray, number: int, ranges: Sequence[tuple[int, int]]
     ) -> list[Part]:
         rows = [row[start:stop] for start, stop in ranges]
-        return [(r, np.zeros((len(r), 2), np.int32), None, ("",) * len(r)) for r in rows]
+        return [part_of(r, np.zeros((len(r), 2)), None, ("",) * len(r)) for r in rows]
 
     @cached_property
     def kept_spans(self) -> list[SpanArray]:
