@@ -178,7 +178,8 @@ class Encoder:
             if ids is not None:
                 return self._compiled(text, ids, front, time.perf_counter() - start)
             if front.call is not None:
-                alone = LONGEST_OWN  # the engine takes less than planning would
+                if not front.call.asks_engine:
+                    alone = LONGEST_OWN  # the engine takes less than planning would
                 short = self._left_over
         if max_tokens is not None:
             from tokpar.chunks.end_ids import kept_ids  # importing tokpar does without it

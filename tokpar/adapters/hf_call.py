@@ -36,10 +36,13 @@ from tokpar.types import AddedToken, Facts
 
 if TYPE_CHECKING:
     from tokpar.compiled.call_tables import Arrays
+    from tokpar.compiled.segment_engine import SegmentEngine
 
 _PRINTS_HOLES = installed_release() < (0, 23)
 """The engine prints each missing id to the standard output when it writes a model."""
 _WORDPIECE_SETTINGS = "unk_token", "continuing_subword_prefix", "max_input_chars_per_word"
+MODELS = "BPE", "WordPiece"
+"""Models that the compiled call reads from their file. The engine gives the words of others."""
 _DRAWN_TOKENS = 300
 FEW = 8
 """Texts that are encoded sooner one by one than by the engine's threads."""
@@ -63,34 +66,24 @@ def call_parts_of(
         return facts.unprovable
     stages = [parse_component(copy.normalizer), parse_component(copy.pre_tokenizer)]
     is_words = facts.model == "WordPiece"
-    replaces = not facts.byte_level and not is_words
+    replaces = facts.model == "BPE" and not facts.byte_level
     added_tokens = _contents_of(facts, copy.normalizer, replaces)
     if isinstance(added_tokens, str):
         return added_tokens
     if is_words and stages[0] and any(each[2] for each in added_tokens.values()):
         return "an added token is searched in the text that its normalizer makes for WordPiece"
 
-    size = copy.get_vocab_size(with_added_tokens=False)
-    try:
-        written, parts, source = _written_model(copy, facts, stages, read, file_bytes)
-    except GateError as error:
-        return str(error)
-
-    def make_arrays() -> Arrays:
-        from tokpar.compiled.call_tables import byte_arrays  # only where tables are made
-        from tokpar.compiled.character_tables import character_arrays
-
-        if is_words:
-            from tokpar.compiled.wordpiece_tables import wordpiece_arrays  # only where it is used
-
-            return wordpiece_arrays(_wordpiece_model(copy.model, size, written), size, *stages)
-        if facts.byte_level:
-            return byte_arrays(facts, merges_of(written, size, parts=parts))
-        return character_arrays(written, parts, size, *stages)
-
+    engine = partial(_segment_engine, copy, is_same_model, facts)
+    by_file, source = _tables_by_file(copy, facts, stages, read, file_bytes)
+    if isinstance(by_file, str) and facts.scheme not in ("regex", "bert"):  # those look at patterns
+        try:
+            engine()
+        except GateError as error:
+            return f"{by_file}; and {error}"
     return CallParts(
         identity=_identity_of(stages, source),
-        make_arrays=make_arrays,
+        make_arrays=partial(_make_arrays, by_file, engine),
+        engine=engine,
         added_tokens=added_tokens,
         special=special,
         tokens=partial(_some_tokens, copy, facts.byte_level),
@@ -100,6 +93,60 @@ def call_parts_of(
         # a model with words in its cache panics where it encodes after a training
         forget=getattr(copy.model, "_clear_cache", int),
     )
+
+
+def _tables_by_file(
+    copy: Any, facts: Facts, stages: Sequence[Any], read: ReadModel | None, file_bytes: bytes | None
+) -> tuple[Callable[[], Arrays] | str, Source | None]:
+    """Returns what makes the tables from the file of the model, or why nothing does; and the digest
+    that names the tables, or None."""
+    size = copy.get_vocab_size(with_added_tokens=False)
+    try:
+        if facts.model not in MODELS:
+            raise GateError(f"its model is {facts.model}, not BPE or WordPiece")
+        written, parts, source = _written_model(copy, facts, stages, read, file_bytes)
+    except GateError as error:
+        known = None if read is None else read.source
+        return str(error), Source.of(file_bytes) if known is None and file_bytes else known
+
+    def make_arrays() -> Arrays:
+        from tokpar.compiled.call_tables import byte_arrays  # only where tables are made
+        from tokpar.compiled.character_tables import character_arrays
+
+        if facts.model == "WordPiece":
+            from tokpar.compiled.wordpiece_tables import wordpiece_arrays  # only where it is used
+
+            return wordpiece_arrays(_wordpiece_model(copy.model, size, written), size, *stages)
+        if facts.byte_level:
+            return byte_arrays(facts, merges_of(written, size, parts=parts))
+        return character_arrays(written, parts, size, *stages)
+
+    return make_arrays, source
+
+
+def _make_arrays(
+    by_file: Callable[[], Arrays] | str, engine: Callable[[], SegmentEngine]
+) -> Arrays:
+    """Returns the tables of the model, or else those with which the engine is asked for segments.
+    Raises GateError."""
+    try:
+        if not isinstance(by_file, str):
+            return by_file()
+        why = by_file
+    except GateError as error:
+        why = str(error)
+    from tokpar.compiled.segment_tables import segment_arrays  # only where tables are made
+
+    try:
+        return segment_arrays(engine())
+    except GateError as error:
+        raise GateError(f"{why}; and {error}") from None
+
+
+def _segment_engine(copy: Any, is_same_model: Callable[[], bool], facts: Facts) -> SegmentEngine:
+    from tokpar.compiled.segment_engine import segment_engine  # only where it is asked
+
+    return segment_engine(copy, call_batch, is_same_model, facts)
 
 
 def _greatest_id(copy: Any) -> int:

@@ -76,8 +76,6 @@ if TYPE_CHECKING:
     from tokpar.compiled.compiled_call import TokenPlaces
     from tokpar.compiled.segment_cache import SegmentCache
 
-MODELS = "BPE", "WordPiece"
-"""Models that the compiled call may have."""
 # Above this many code points `encode` takes the batch call, which needs half the time and memory.
 _LONG = 1 << 18
 _OWN_ENDS = (
@@ -186,8 +184,6 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
             return self.why_live
         if self._was_trained:
             return "its model may have changed after it was first loaded, as by a training"
-        if self.facts.model not in MODELS:
-            return f"its model is {self.facts.model}, not BPE or WordPiece"
         refused = call_refused(settings.engine_check, settings.cache_bytes)
         if refused is not None:
             return refused

@@ -107,7 +107,7 @@ def describe_loader(tokenizer: TokenizerAdapter) -> str | None:
 
 def describe_compiled_call(tokenizer: TokenizerAdapter) -> str:
     """Returns "tables made in 1.4 s, kept in ...", or why no compiled call encodes texts: "none,
-    because its model is Unigram, not BPE or WordPiece". Waits for the tables."""
+    because there is no pre-tokenizer". Waits for the tables."""
     later = later_call_of(tokenizer)
     if later is not None:
         later.wait()

@@ -8,7 +8,7 @@
                                               -> segments between certain cuts -> words -> ids
 
    call_added.h finds added tokens, call_pretokens.h cuts at sure places and finds pre-tokens,
-   call_characters.h cuts for a BPE over characters, call_words.h looks words up, call_longest.h and call_merges.h
+   call_characters.h cuts for a BPE over characters, call_listed.h lists segments for the engine, call_words.h looks words up, call_longest.h and call_merges.h
    encode new ones, call_section.h leads the text through all of this. call_decode.h is the way back.
    call_segments.h is the cache of tokenizers without a compiled call; call_compiler.h has what compilers say in
    different ways. */
@@ -58,7 +58,7 @@ static void free_scratch(Scratch *s)
     if (!s)
         return;
     free_buffers(s);
-    free_words(&s->learned), free_words(&s->runs);
+    free_words(&s->learned), free_words(&s->runs), free_words(&s->listed);
     free(s->front), free(s->met), free(s->neighbours), free(s);
 }
 
@@ -139,9 +139,33 @@ static PyObject *holes_of(const Scratch *s)
     return holes;
 }
 
-/* (ids, holes, samples) */
-static PyObject *unfinished(const Scratch *s, i64 count)
+/* Returns the listed segments. */
+static PyObject *list_of(const Scratch *s)
 {
+    PyObject *segments = PyList_New((Py_ssize_t)s->list_count);
+    for (i64 k = 0, start = 0; segments && k < s->list_count; start = s->list_ends[k++]) {
+        PyObject *text = PyUnicode_FromStringAndSize((const char *)s->list + start, (Py_ssize_t)(s->list_ends[k] - start));
+        if (!text || PyList_SetItem(segments, (Py_ssize_t)k, text) < 0)
+            Py_CLEAR(segments);
+    }
+    return segments;
+}
+
+/* (holes: int64 (n, 3), the place among the ids, number and row of each; the segments; a byte for each: it was met before) */
+static PyObject *listed(const Scratch *s)
+{
+    PyObject *segments = list_of(s);
+    return segments ? Py_BuildValue("(NNN)", bytes_of(s->holes, 24 * s->hole_count), segments, bytes_of(s->list_met, s->list_count))
+                    : NULL;
+}
+
+/* (ids, holes, samples), or (ids, listed) */
+static PyObject *unfinished(const Tables *t, const Scratch *s, i64 count)
+{
+    if (t->asks_engine) {
+        PyObject *segments = listed(s);
+        return segments ? Py_BuildValue("(NN)", bytes_of(s->out, 4 * count), segments) : NULL;
+    }
     PyObject *holes = holes_of(s), *samples = holes ? samples_of(s) : NULL;
     if (samples)
         return Py_BuildValue("(NNN)", bytes_of(s->out, 4 * count), holes, samples);
@@ -160,6 +184,7 @@ static PyObject *encode(Call *self, const char *utf8, i64 n, int is_plain)
         return PyErr_NoMemory();
     }
     s->sample_count = 0;
+    cut_list(s, 0, 0);
     memcpy(s->out, self->before, 4 * (size_t)count);
     count = encode_at(self, s, n, count);
     PyObject *found = NULL;
@@ -167,7 +192,7 @@ static PyObject *encode(Call *self, const char *utf8, i64 n, int is_plain)
         i64 more = is_plain ? 0 : self->after_count;
         memcpy(s->out + count, self->after, 4 * (size_t)more);
         count += more;
-        found = s->hole_count || s->sample_count ? unfinished(s, count) : bytes_of(s->out, 4 * count);
+        found = s->hole_count || s->sample_count ? unfinished(&self->tables, s, count) : bytes_of(s->out, 4 * count);
     } else if (count == OUTSIDE) {
         found = Py_None;
         Py_INCREF(found);
@@ -235,7 +260,7 @@ static PyObject *call_encode_places(Call *self, PyObject *text)
 {
     i64 n;
     const char *utf8 = utf8_of(text, &n);
-    if (!utf8)
+    if (!utf8 || self->tables.asks_engine)
         return no_answer();
     Scratch *s = take_scratch(self);
     if (!s || !take_text(s, utf8, n, 0)) {
@@ -288,10 +313,14 @@ static i64 encode_rows(const Tables *t, Scratch *s, const Row *rows, i64 n, i64 
             continue;
         if (!take_text(s, rows[k].utf8, rows[k].size, count))
             return NO_MEMORY;
+        i64 holes = t->asks_engine ? s->hole_count : 0, segments = s->list_count;
+        s->row = k;
         i64 stop = encode_text(t, s, rows[k].size, count);
         if (stop == NO_MEMORY)
             return stop;
-        if (stop < 0 || s->hole_count) {
+        if (stop < 0 && t->asks_engine)
+            cut_list(s, segments, holes);
+        if (stop < 0 || (s->hole_count && !t->asks_engine)) {
             while (s->sample_count && s->samples[s->sample_count - 1].first >= count)
                 s->sample_count--; /* the next row is written over its ids */
             continue;
@@ -302,7 +331,7 @@ static i64 encode_rows(const Tables *t, Scratch *s, const Row *rows, i64 n, i64 
     return count;
 }
 
-/* Returns (ids of all rows, int64 lengths, samples). Releases the GIL for many bytes. */
+/* Returns (ids of all rows, int64 lengths, samples or what `listed` returns). Releases the GIL for many bytes. */
 static PyObject *rows_of(Call *self, const Row *rows, i64 n)
 {
     i64 total = 0;
@@ -311,13 +340,14 @@ static PyObject *rows_of(Call *self, const Row *rows, i64 n)
     PyObject *found = NULL;
     if (s) {
         s->sample_count = 0;
+        cut_list(s, 0, 0);
         for (i64 k = 0; k < n; k++)
             total += rows[k].size;
         PyThreadState *state = total < RELEASE_FROM ? NULL : PyEval_SaveThread();
         i64 count = encode_rows(&self->tables, s, rows, n, lengths);
         if (state)
             PyEval_RestoreThread(state);
-        PyObject *samples = count < 0 ? NULL : samples_of(s);
+        PyObject *samples = count < 0 ? NULL : self->tables.asks_engine && s->hole_count ? listed(s) : samples_of(s);
         if (samples)
             found = Py_BuildValue("(NNN)", bytes_of(s->out, 4 * count), bytes_of(lengths, 8 * n), samples);
         put_scratch(self, s);
@@ -359,6 +389,8 @@ static PyObject *call_encode_utf8(Call *self, PyObject *args)
     PyBuffer_Release(&data), PyBuffer_Release(&edges);
     return found;
 }
+
+#include "call_finish.h"
 
 /* ---- tables */
 
@@ -484,6 +516,15 @@ static int take_wordpiece(Call *self, PyObject *arrays, const i64 *settings, Siz
     return w->forms && (w->form_bytes = take_array(self, arrays, "form_bytes", 1, 0, &size->form_bytes));
 }
 
+static int take_sides(Call *self, PyObject *arrays, const i64 *settings)
+{
+    const u8 *sides = take_array(self, arrays, "sides", 1, 256, NULL);
+    self->tables.has_first_prefix = settings[1] != 0;
+    if (sides)
+        memcpy(self->tables.sides, sides, 256);
+    return sides != NULL;
+}
+
 static int take_added(Call *self, PyObject *arrays, Added *a)
 {
     Tables *t = &self->tables;
@@ -511,17 +552,19 @@ static int take_tables(Call *self, PyObject *arrays, const i64 *settings, Sizes 
     Tables *t = &self->tables;
     t->is_characters = settings[0] == 1;
     t->is_wordpiece = settings[0] == 2;
+    t->asks_engine = settings[0] == 3;
     t->most_learned = t->most_runs = settings[7];
     t->secret = (u64)settings[8];
     t->sample_mask = (u64)settings[9];
     t->longest_word = settings[10], t->longest_from = settings[11];
-    return (t->is_wordpiece || take_merges(self, arrays, size)) && take_words(self, arrays) &&
+    return (t->is_wordpiece || t->asks_engine || take_merges(self, arrays, size)) && take_words(self, arrays) &&
            take_added(self, arrays, added) && take_others(self, arrays) &&
            (t->lengths = take_array(self, arrays, "lengths", 2, 0, &t->lengths_count)) &&
            (t->length_ids = take_array(self, arrays, "length_ids", 4, 0, &t->length_ids_count)) &&
            t->length_ids_count <= t->lengths_count &&
            (t->is_characters  ? take_characters(self, arrays, settings)
             : t->is_wordpiece ? take_wordpiece(self, arrays, settings, size)
+            : t->asks_engine  ? take_sides(self, arrays, settings)
                               : take_machine(self, arrays, settings, size));
 }
 
@@ -532,7 +575,7 @@ static int derive_tables(Tables *t, const Added *added, const Sizes *size, int u
         return 0;
     for (i64 k = 0; k < added->count; k++)
         t->may_move |= added->is_normalized[k] == MAY_MOVE;
-    if (t->is_characters || t->is_wordpiece)
+    if (t->is_characters || t->is_wordpiece || t->asks_engine)
         return 1;
     if (!(t->of_bytes = malloc(4 << 16)))
         return 0;
@@ -555,7 +598,7 @@ static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *names)
     Sizes size = {0};
     Added added = {0};
     const i64 *settings = take_array(self, arrays, "settings", 8, 13, NULL);
-    int done = settings && settings[0] >= 0 && settings[0] <= 2 && take_tables(self, arrays, settings, &size, &added);
+    int done = settings && settings[0] >= 0 && settings[0] <= 3 && take_tables(self, arrays, settings, &size, &added);
     if (done) {
         Py_BEGIN_ALLOW_THREADS
         done = check_added(&added) ? check_tables(t, &size) : 0;
@@ -669,7 +712,7 @@ static PyObject *call_seed(Call *self, PyObject *args)
         return NULL;
     const i64 *stop = ends.buf;
     i64 total = ends.len / 8;
-    int fits = self->is_seedable && ids.len / 4 >= total && is_whole.len >= total &&
+    int fits = self->is_seedable && !self->tables.asks_engine && ids.len / 4 >= total && is_whole.len >= total &&
                are_places(stop, total, data.len - 16), done = IS_FULL;
     Planting plant = {0};
     if (fits) {
@@ -726,7 +769,7 @@ static PyObject *call_is_sure(Call *self, PyObject *args)
     unsigned int a, b;
     if (!PyArg_ParseTuple(args, "II", &a, &b))
         return NULL;
-    int is_inside = !t->is_characters && !t->is_wordpiece && a < 0x110000 && b < 0x110000;
+    int is_inside = !t->is_characters && !t->is_wordpiece && !t->asks_engine && a < 0x110000 && b < 0x110000;
     return PyBool_FromLong(is_inside && is_sure(&t->sure, t->of_all.symbol_of, t->of_all.symbols, a, b));
 }
 
@@ -744,7 +787,8 @@ static PyMethodDef functions[] = {
 static PyMethodDef methods[] = {
     {"encode", (PyCFunction)call_encode, METH_O,
      "encode(text) -> bytes of uint32 ids, special tokens included; None if only the engine knows them;\n"
-     "(ids, holes, samples) if the engine is asked for parts of the text, or to compare words."},
+     "(ids, holes, samples) if the engine is asked for parts of the text, or to compare words; (ids, (holes, segments,\n"
+     "met)) if the engine is asked for all new segments, see finish."},
     {"encode_plain", (PyCFunction)call_encode_plain, METH_O, "encode_plain(text): as encode, without special tokens."},
     {"encode_part", (PyCFunction)call_encode_part, METH_VARARGS,
      "encode_part(text, start, stop): as encode_plain of text[start:stop]."},
@@ -755,6 +799,10 @@ static PyMethodDef methods[] = {
     {"is_sure", (PyCFunction)call_is_sure, METH_VARARGS, "is_sure(a, b): a pre-token ends between these two code points."},
     {"encode_utf8", (PyCFunction)call_encode_utf8, METH_VARARGS,
      "encode_utf8(data, edges): as encode_rows, of texts side by side in one buffer of valid UTF-8."},
+    {"finish", (PyCFunction)call_finish, METH_VARARGS,
+     "finish(ids, holes, segments, found, owners) -> the ids with those of the segments: found[k] is of segment owners[k]."},
+    {"teach", (PyCFunction)call_teach, METH_VARARGS,
+     "teach(segments, found, owners): fill the table of words with segments whose ids the engine gave."},
     {"seed", (PyCFunction)call_seed, METH_VARARGS, "seed(data, ends, ids, is_whole): fill the table of words."},
     {NULL, NULL, 0, NULL},
 };

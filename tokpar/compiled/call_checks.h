@@ -183,6 +183,8 @@ static int check_tables(const Tables *t, const Sizes *size)
 {
     if (!check_learned(t->most_learned) || !check_words(&t->words))
         return 0;
+    if (t->asks_engine)
+        return 1;
     if (t->is_wordpiece)
         return check_wordpiece(&t->wordpiece, size->form_bytes);
     if (!check_merges(&t->merges, size))

@@ -16,7 +16,9 @@ enum {
 };
 
 typedef struct {
-    int is_characters, is_wordpiece, has_longest;
+    int is_characters, is_wordpiece, asks_engine, has_longest; /* asks_engine: only the engine knows the model */
+    u8 sides[256]; /* of spaces at which a text is cut whose model only the engine knows, see `is_space_cut` */
+    int has_first_prefix; /* a text gets a prefix, a section behind an added token none */
     int misses_bytes; /* some byte is no token of a BPE over bytes: its id is NO_BYTE */
     WordPiece wordpiece;
     Merges merges;
@@ -40,7 +42,8 @@ typedef struct {
     i64 longest_word, longest_from; /* bytes from which on the engine's regex may give up; see LONGEST_FROM */
 } Tables;
 
-typedef struct { i64 place, start, stop; } Hole; /* bytes of the text that the engine encodes, at ids `place` */
+/* Bytes of the text that the engine encodes, at ids `place`; or a segment of the list: its number, and the row it is in. */
+typedef struct { i64 place, start, stop; } Hole;
 typedef struct { i64 start, stop, ids; int is_added; } Unit; /* bytes of the text that were encoded as one; ids so far */
 typedef struct { i64 start, stop, first, count; } Sample; /* a new word in `sampled`, and its ids */
 
@@ -53,9 +56,12 @@ typedef struct {
     i64 refused; /* runs, since the table of runs is full */
     u64 *neighbours; /* pairs of tokens, see may_follow */
     Word *front; /* segments of less than 16 bytes that were looked up last: few pages hold what most texts repeat */
-    u32 *met; /* marks of runs that were met, each at one of four places of MET */
+    u32 *met; /* marks of runs and segments that were met, each at one of four places of MET */
     Hole *holes;
     i64 hole_count, hole_room;
+    u8 *list, *list_met; /* see call_listed.h: new segments side by side; whether each was met before */
+    i64 *list_ends, list_room, list_met_room, list_ends_room, list_count, row, text_bytes;
+    Words listed;
     Unit *units; /* see call_places.h; only while `is_placing` */
     i64 unit_count, unit_room;
     int is_placing;
@@ -69,6 +75,8 @@ static void free_buffers(Scratch *s)
 {
     free(s->text), free(s->copy), free(s->out), free(s->ends), free(s->work), free(s->holes), free(s->units);
     s->text = s->copy = NULL, s->out = s->ends = NULL, s->work = NULL, s->holes = NULL, s->units = NULL;
+    free(s->list), free(s->list_met), free(s->list_ends);
+    s->list = s->list_met = NULL, s->list_ends = NULL, s->list_room = s->list_met_room = s->list_ends_room = 0;
     s->unit_room = s->text_room = s->copy_room = s->out_room = s->ends_room = s->work_room = s->hole_room = 0;
 }
 
@@ -369,6 +377,24 @@ static i64 encode_bytes(const Tables *t, Scratch *s, u8 *p, i64 start, i64 stop,
     return encode_segments(t, s, &g, count);
 }
 
+/* ---- what was met */
+
+enum { OF_RUN = 0, OF_SEGMENT = 0x9E3779B8 }; /* a run and a segment of the same bytes have marks of their own */
+
+static inline u32 *marks_of(const Scratch *s, Key key) { return s->met + ((key.hash >> 32) % MET & ~3ull); }
+
+/* True if a run or segment was met lately; else it is noted, at one of four places. */
+static inline int was_met(Scratch *s, Key key, u32 kind)
+{
+    u32 mark = ((u32)key.hash ^ kind) | 1, *four = marks_of(s, key);
+    if ((four[0] == mark) | (four[1] == mark) | (four[2] == mark) | (four[3] == mark))
+        return 1;
+    four[3] = four[2], four[2] = four[1], four[1] = four[0], four[0] = mark;
+    return 0;
+}
+
+#include "call_listed.h"
+
 /* ---- BPE over characters */
 
 static i64 encode_characters(const Tables *t, Scratch *s, u8 *p, i64 start, i64 stop, i64 count)
@@ -452,7 +478,10 @@ static inline i64 run_end(const Tables *t, const u8 *p, i64 start, i64 stop)
     i64 i = start + LEAST_RUN;
     if (i + NEAR < stop) {
         const u8 *line = memchr(p + i, '\n', NEAR);
-        for (i = line ? line - p + 1 : i + NEAR; i < stop; i++)
+        i = line ? line - p + 1 : i + NEAR;
+        if (t->asks_engine)
+            return next_space_cut(t->sides, p, i - 1, start, stop);
+        for (; i < stop; i++)
             if (ends_segment(t, p, i))
                 return i;
     }
@@ -460,8 +489,6 @@ static inline i64 run_end(const Tables *t, const u8 *p, i64 start, i64 stop)
 }
 
 typedef struct { i64 end, size; Key key; } Run; /* size 0: it is not kept */
-
-static inline u32 *marks_of(const Scratch *s, Key key) { return s->met + ((key.hash >> 32) % MET & ~3ull); }
 
 /* Returns the run that begins at `start`, and fetches what is known of it. */
 static inline Run run_at(const Tables *t, const Scratch *s, const u8 *p, i64 start, i64 stop)
@@ -488,16 +515,6 @@ static inline void fetch_run(const Words *w, Run run)
     fetch(w->keys + (slot->b & (((u64)1 << 56) - 1)) + 64);
     fetch(w->more + slot->id[1]);
     fetch(w->more + slot->id[1] + 16);
-}
-
-/* True if a run was met lately; else it is noted, at one of four places. */
-static inline int was_met(Scratch *s, Run run)
-{
-    u32 mark = (u32)run.key.hash | 1, *four = marks_of(s, run.key);
-    if ((four[0] == mark) | (four[1] == mark) | (four[2] == mark) | (four[3] == mark))
-        return 1;
-    four[3] = four[2], four[2] = four[1], four[1] = four[0], four[0] = mark;
-    return 0;
 }
 
 /* True if a run may be put into the table. A full table stays as it is until as many runs as it has slots were
@@ -537,10 +554,12 @@ static i64 encode_runs(const Tables *t, Scratch *s, Encode part, u8 *p, i64 star
             continue;
         const Word *known = s->runs.slot ? find_word(&s->runs, run.key, p + start, run.size) : NULL;
         fetch_run(&s->runs, next);
-        if (!known && !(was_met(s, run) && may_learn_run(t, s)))
+        if (!known && !(was_met(s, run.key, OF_RUN) && may_learn_run(t, s)))
             continue;
         if (done < start && (count = part(t, s, p, done, start, count)) < 0)
             return count;
+        if (known && t->asks_engine && !has_ids_room(s, known, run.size, count))
+            return NO_MEMORY;
         count = known ? count + copy_ids(&s->runs, known, s->out + count)
                       : encode_new_run(t, s, part, run.key, p, start, run.end, count);
         if (count < 0)
@@ -563,6 +582,13 @@ static i64 runs_of_characters(const Tables *t, Scratch *s, u8 *p, i64 lo, i64 hi
 static i64 runs_of_words(const Tables *t, Scratch *s, u8 *p, i64 lo, i64 hi, i64 count)
 {
     return encode_runs(t, s, encode_words, p, lo, hi, count);
+}
+
+static i64 runs_of_listed(const Tables *t, Scratch *s, u8 *p, i64 lo, i64 hi, i64 count)
+{
+    if (t->has_first_prefix && lo > 0 && p[lo] != ' ')
+        return OUTSIDE; /* alone it would get the prefix */
+    return encode_runs(t, s, encode_listed, p, lo, hi, count);
 }
 
 /* Returns the place of U+2581 in p[i : stop], or stop. */
@@ -667,6 +693,8 @@ static i64 encode_section(const Tables *t, Scratch *s, u8 *p, i64 lo, i64 hi, i6
 {
     if (t->is_wordpiece)
         return encode_sentence(t, s, &t->normalized, runs_of_words, p, lo, hi, count);
+    if (t->asks_engine) /* there is no normalizer, or no added token is searched behind it */
+        return encode_sentence(t, s, &t->normalized, runs_of_listed, p, lo, hi, count);
     if (!t->is_characters && t->may_move && !is_normal(t->quick_of, p, lo, hi))
         return OUTSIDE; /* the second search for added tokens is in the normalized section */
     if (!t->is_characters)
@@ -681,9 +709,10 @@ static i64 encode_text(const Tables *t, Scratch *s, i64 n, i64 count)
 {
     s->steps = 64 * n + 1024;
     s->was_rejected = 0;
-    s->hole_count = 0;
+    i64 holes = t->asks_engine ? s->hole_count : 0; /* rows share a list */
+    s->hole_count = holes;
     count = encode_sentence(t, s, &t->raw, encode_section, s->text + MARGIN, 0, n, count);
-    if (count < 0 || !s->hole_count)
+    if (count < 0 || s->hole_count == holes)
         return count;
     /* the engine gets a hole alone: what is found there must not hang on what stands beside it */
     return s->was_rejected || t->may_move ? OUTSIDE : count;
@@ -710,6 +739,7 @@ static int take_text(Scratch *s, const char *text, i64 n, i64 count)
 {
     if (!has_room((void **)&s->text, &s->text_room, n + MARGIN + TEXT_PADDING, 1) || !take_out(s, count, n))
         return 0;
+    s->text_bytes = n;
     memcpy(s->text + MARGIN, text, (size_t)n);
     memset(s->text + MARGIN + n, 0, TEXT_PADDING);
     return 1;

@@ -15,7 +15,7 @@ typedef struct {
     void *table;   /* a SegmentTable; NULL: a thread has it */
     void *process; /* the process that made a table last; NULL: none did */
     i64 most;
-    u8 sides[256]; /* see `is_segment_cut` */
+    u8 sides[256]; /* see `is_space_cut` */
 } Segments;
 
 static void free_table(SegmentTable *t)
@@ -70,28 +70,6 @@ typedef struct {
     i64 count, room, ids, segments;
 } Found;
 
-/* True if the character before byte `at` of a row is white space: one of the 25 characters of \s. */
-static int is_white_before(const u8 *p, i64 at)
-{
-    u8 c = p[at - 1], b = at > 1 ? p[at - 2] : 0, a = at > 2 ? p[at - 3] : 0;
-    if (c < 0x80)
-        return c == ' ' || (9 <= c && c <= 13);
-    if (b == 0xC2)
-        return c == 0x85 || c == 0xA0;
-    if (a == 0xE2 && b == 0x80)
-        return c <= 0x8A || c == 0xA8 || c == 0xA9 || c == 0xAF;
-    return (a == 0xE1 && b == 0x9A && c == 0x80) || (a == 0xE2 && b == 0x81 && c == 0x9F) ||
-           (a == 0xE3 && b == 0x80 && c == 0x80);
-}
-
-/* True if the row p[0 : n] is cut at the space p[at], 0 < at. `sides` says where each byte may stand: two
-   places before the space (bit 1), before it (bit 0), behind it (bit 2). */
-static int is_segment_cut(const u8 *sides, const u8 *p, i64 at, i64 n)
-{
-    return sides[p[at - 1]] & 1 && !is_white_before(p, at) && (at < 2 || sides[p[at - 2]] & 2) &&
-           (at + 1 >= n || sides[p[at + 1]] & 4);
-}
-
 /* Notes a segment that the table does not have. Returns 0 without memory. */
 static int add_miss(Found *f, const u8 *p, i64 n, i64 row)
 {
@@ -140,7 +118,7 @@ static int look_up_row(SegmentTable *t, const u8 *sides, Found *f, Row text, i64
     i64 n = text.size;
     g.p = p, g.count = 0;
     for (i64 start = 0, at = 1; start < n; at++) {
-        if (at < n && (p[at] != ' ' || !is_segment_cut(sides, p, at, n)))
+        if (at < n && (p[at] != ' ' || !is_space_cut(sides, p, at, 0, n)))
             continue;
         int k = g.count++;
         g.start[k] = (int32_t)start, g.size[k] = (int32_t)(at - start);

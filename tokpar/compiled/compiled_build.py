@@ -18,8 +18,10 @@ from tokpar.process.thread_pool import BackgroundJob
 from tokpar.types import AddedToken, Facts, Seam
 
 if TYPE_CHECKING:
+    from tokpar.arrays import IdArray
     from tokpar.compiled.call_tables import Arrays
     from tokpar.compiled.compiled_call import CompiledCall, EncodeMany, FindCut, TokenizeWord
+    from tokpar.compiled.segment_engine import SegmentEngine
 
 KIND = "calls"
 """The directory of the tables in the cache on disk."""
@@ -66,6 +68,8 @@ class CallParts:
     tokenize: TokenizeWord
     find_cut: FindCut
     longest_word: int = 1 << 40
+    engine: Callable[[], SegmentEngine] | None = None
+    """Returns what asks the engine for segments, for tables that need it. May raise GateError."""
     forget: Callable[[], object] = int
     """Called after drawn texts were compared: the engine forgets their words."""
 
@@ -186,6 +190,8 @@ def error_text(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"[:200]
 
 
+BY_ENGINE = 3
+"""The first of the settings of tables that lack the model: the engine gives the ids of segments."""
 RAW, NORMALIZED, UNMOVED = 0, 1, 2
 """Where an added token is searched: in the text; behind the normalizer; behind it, but the
 normalizer neither makes nor changes what it is made of."""
@@ -204,18 +210,20 @@ def checked_call(parts: CallParts, arrays: Arrays, text_count: int) -> CompiledC
 
     try:
         special = parts.special or ((), ())
+        engine = _engine_of(parts, arrays)
         found: Any = call_of(arrays, parts.added_tokens, special, longest_word=parts.longest_word)
-    except GateError as error:  # of the added tokens
+    except GateError as error:  # of the added tokens, which tables do not depend on
         return str(error)
     except (KeyError, ValueError) as error:  # the arrays of a damaged file
         return f"its tables cannot be used: {error_text(error)}"
-    call = CompiledCall(found, parts.encode_many, parts.tokenize, parts.find_cut, parts.special)
+    call = CompiledCall(
+        found, parts.encode_many, parts.tokenize, parts.find_cut, parts.special, engine
+    )
     texts = drawn_texts(parts, text_count)
     try:
         expected = parts.encode_many(texts)
-        for k, text in enumerate(texts):
-            ids = call.encode_plain(text)
-            if ids is not None and ids.tolist() != expected[k].tolist():
+        for text, ids, own in zip(texts, _ids_by_call(call, texts), expected, strict=True):
+            if ids is not None and ids.tolist() != own.tolist():
                 return f"its tables and its engine have other ids for {text[:100]!r}"
     except ChangedError:
         return "its model was changed while its tables were made"
@@ -227,6 +235,26 @@ def checked_call(parts: CallParts, arrays: Arrays, text_count: int) -> CompiledC
     finally:
         parts.forget()
     return call
+
+
+def _engine_of(parts: CallParts, arrays: Arrays) -> SegmentEngine | None:
+    """Returns what gives the ids of new segments, or None if the tables have the model."""
+    if int(arrays["settings"][0]) != BY_ENGINE:
+        return None
+    if parts.engine is None:
+        raise GateError("only the engine knows its model")
+    return parts.engine()
+
+
+def _ids_by_call(call: CompiledCall, texts: Sequence[str]) -> Iterator[IdArray | None]:
+    """Yields the ids of texts, None for a text without an answer. An engine that gives the ids of
+    segments is asked for all of them at once."""
+    if not call.asks_engine:
+        yield from map(call.encode_plain, texts)
+        return
+    rows, is_answered = call.rows(texts, 1)
+    for k, flag in enumerate(is_answered):
+        yield rows[k] if flag else None
 
 
 def drawn_texts(parts: CallParts, count: int) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from tokpar.process.interrupts import raise_foreign
 from tokpar.process.thread_pool import share
 from tokpar.results.adding_up import Part, parts_between, place_seams
 from tokpar.types import Rows, Seam
+
+if TYPE_CHECKING:
+    from tokpar.compiled.segment_engine import SegmentEngine
 
 EncodeMany = Callable[[Sequence[str]], Sequence[IdArray]]
 """The engine's batch call, without special tokens."""
@@ -32,6 +35,7 @@ MOST_HOLES, LONGEST_HOLE = 1 << 12, 1 << 10
 """Of so many parts of texts, of at most so many bytes, the engine's ids are kept."""
 _Rows = tuple[IdArray, IntArray]
 _IDS, _LENGTHS = np.dtype(np.uint32), np.dtype(np.int64)
+_NO_SPECIAL = np.zeros(0, dtype=_IDS), np.zeros(0, dtype=_IDS)
 _NO_ROW: _Rows = np.zeros(0, dtype=_IDS), np.array([-1], dtype=_LENGTHS)
 
 
@@ -49,7 +53,8 @@ class CompiledCall:
 
     `call`: a `tokpar.compiled._call.Call`. `encode_many` encodes the segments of a text that hold
     characters which the normalizer may change. `tokenize` encodes words that are compared.
-    `special`: the ids around a text; None if post-processing does more."""
+    `special`: the ids around a text; None if post-processing does more. `engine`: gives the ids of
+    new segments, if only the engine knows the model; the other functions are then not asked."""
 
     def __init__(
         self,
@@ -58,7 +63,9 @@ class CompiledCall:
         tokenize: TokenizeWord,
         find_cut: FindCut,
         special: tuple[Sequence[int], Sequence[int]] | None = None,
+        engine: SegmentEngine | None = None,
     ) -> None:
+        self._engine = engine
         self.is_final = special is not None
         """True if `encode` post-processes; else it returns what `encode_plain` returns."""
         before, after = special or ((), ())
@@ -77,14 +84,27 @@ class CompiledCall:
         found = self._call.encode(text)
         if type(found) is bytes:  # microseconds count here
             return np.frombuffer(found, _IDS)
-        return None if found is None else self._fill_holes(text, *found)
+        return None if found is None else self._complete(text, found, self._special)
 
     def encode_plain(self, text: str) -> IdArray | None:
         """Returns what `encode` returns, without special tokens."""
         found = self._call.encode_plain(text)
         if type(found) is bytes:
             return np.frombuffer(found, _IDS)
-        return None if found is None else self._fill_holes(text, *found)
+        return None if found is None else self._complete(text, found)
+
+    @property
+    def asks_engine(self) -> bool:
+        """True if only the engine knows the model: the call learns its ids of segments."""
+        return self._engine is not None
+
+    def _complete(
+        self, text: str, found: Any, special: tuple[IdArray, IdArray] = _NO_SPECIAL
+    ) -> IdArray | None:
+        if self._engine is not None:
+            ids, listed = found
+            return self._engine.fill(self._call, text, ids, listed, special)
+        return self._fill_holes(text, *found)
 
     def places(self, text: str) -> TokenPlaces | None:
         """Returns where the tokens of `text` are, special tokens not included.
@@ -122,7 +142,7 @@ class CompiledCall:
         found = self._call.encode_part(text, part.start + part.absorbed_chars, part.stop)
         if type(found) is bytes:
             return np.frombuffer(found, _IDS)
-        return None if found is None else self._fill_holes(part.slice_of(text), *found)
+        return None if found is None else self._complete(part.slice_of(text), found)
 
     def _cuts(self, text: str, count: int) -> list[Seam]:
         """Returns certified cuts that part a text into at most `count` parts of about one size."""
@@ -164,8 +184,15 @@ class CompiledCall:
 
     def _all_rows(self, answer: tuple[bytes, bytes, Any], texts: Sequence[str]) -> _Rows:
         """Returns the ids of texts in one array, and how many each has; -1: no answer."""
-        self._compare(answer[2])
-        ids, counts = np.frombuffer(answer[0], _IDS), np.frombuffer(answer[1], _LENGTHS)
+        sizes: bytes | IntArray
+        data, sizes, more = answer
+        if self._engine is not None and more:
+            found = self._engine.fill_rows(self._call, data, sizes, more)
+            none = b"", np.full(len(texts), -1, _LENGTHS)
+            data, sizes = none if found is None else found
+        else:
+            self._compare(more)
+        ids, counts = np.frombuffer(data, _IDS), np.frombuffer(sizes, _LENGTHS)
         if counts.min(initial=0) >= 0:
             return ids, counts
         rows = np.split(ids, np.cumsum(np.maximum(counts, 0)))

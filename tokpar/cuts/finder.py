@@ -253,8 +253,20 @@ class CutFinder:
             return Seam.licensed_by(Theorem.STAGES_AT_SPACE, 0, witness)
         if self._pattern is None or self.facts.scheme == "metaspace":
             return None
-        kept = self.facts.scheme == "bert" or self.normalizer_guard.keeps_universal
-        return self._pattern.space_seam(0) if kept else None
+        return self._pattern.space_seam(0) if self._keeps_spaces else None
+
+    @property
+    def _keeps_spaces(self) -> bool:
+        """True if the normalizer leaves each space and what stands beside it as they are."""
+        return self.facts.scheme == "bert" or self.normalizer_guard.keeps_universal
+
+    @property
+    def cuts_each_space(self) -> bool:
+        """True if each cut before an ASCII space after a character other than white space is
+        certified, where no added token forbids it: the scheme is "regex" or "bert"."""
+        if self.refusal is not None or self._pattern is None or self.facts.scheme == "metaspace":
+            return False
+        return self._keeps_spaces and self._pattern.space_seam(0) is not None
 
     def spaces_safe(self, text: str, start: int, stop: int) -> bool:
         """True if every space of the kind in `at_spaces`, strictly inside [start, stop), is a

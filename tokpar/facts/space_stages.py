@@ -98,6 +98,11 @@ class SpaceCut:
         """True if a segment of a text cut by `sides` may end with `segment`, before a space."""
         return segment[-1:] not in self._joined_others
 
+    @property
+    def joins_others(self) -> bool:
+        """True if `ends` may be False: `sides` cannot express all conditions."""
+        return bool(self._joined_others)
+
     def everywhere(self, text: str, start: int, stop: int) -> bool:
         """True if `holds` is True at all positions in [start, stop) that `sides` selects."""
         return all(text.find(f"{char} ", start, stop) < 0 for char in self._joined_others)
