@@ -90,7 +90,7 @@ def test_a_mismatch_in_a_drop_in_is_logged_once_and_counted(
     monkeypatch.setattr("tokpar.compiled.call_tables.SAMPLED", 1)
     plain = DOORS[door]()
     view = getattr(tokpar, door)(plain)
-    state = view._tokpar
+    state = view._tokpar if door == "as_tiktoken" else view._tokpar_state()
     tokenizer: Any = state.tokenizer if door == "as_tiktoken" else state.encoder().tokenizer
     assert own_ids(view, "a text") == own_ids(plain, "a text")
     assert view.tokpar_texts["compiled"] == 1

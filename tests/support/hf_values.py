@@ -73,12 +73,11 @@ def engine_parts(engine: Tokenizer) -> object:
 
 
 def tokenizer_parts(tokenizer: Any) -> object:
-    """Class, settings and engine of a transformers tokenizer."""
+    """Name of the class, settings and engine of a transformers tokenizer."""
     settings = {
         name: plain(value)
         for name, value in vars(tokenizer).items()
-        if name not in ("_tokenizer", "_tokpar", "deprecation_warnings")
+        if name not in ("_tokenizer", "deprecation_warnings")
     }
     kind = type(tokenizer)
-    names = kind.__name__, kind.__qualname__, kind.__module__
-    return names, repr(tokenizer), settings, engine_parts(tokenizer.backend_tokenizer)
+    return kind.__name__, repr(tokenizer), settings, engine_parts(tokenizer.backend_tokenizer)

@@ -94,7 +94,7 @@ def own_methods(wrapper: object, names: Sequence[str]) -> dict[str, str]:
 
 def _is_of_transformers(owner: type, name: str) -> bool:
     """True if the method `name` of the class `owner` encodes texts as transformers does."""
-    if owner.__module__.startswith("transformers.tokenization_"):
+    if owner.__module__.startswith(("transformers.tokenization_", "tokpar.")):
         return True
     is_kept = owner.__module__.startswith("transformers.") and owner.__name__ in KEPT_IN_VERSION_4
     return is_kept and name in ("_encode_plus", "_batch_encode_plus")

@@ -25,6 +25,7 @@ from tokpar.encoder import Encoder
 from tokpar.errors import OptionError
 from tokpar.integrations.hf_answers import Answers, result_of
 from tokpar.integrations.hf_arguments import is_for_own_call, settings_of_call
+from tokpar.integrations.hf_classes import give_name, keep, of_base, state_of
 from tokpar.integrations.hf_columns import columns_of, is_handed_over
 from tokpar.integrations.hf_cut_calls import encode_kept
 from tokpar.integrations.hf_encodings import OWN_ANSWERS, EncodedCall
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
 SMALLEST_TEXT = 4096
 """Code points of a text, or of all texts of a batch, below which only the engine is asked where the
 tokenizer has no compiled call."""
-_KEY = "_tokpar"
 
 
 def calls() -> int:
@@ -103,7 +103,7 @@ def _rebuild_view(
     state = Acceleration(base, view.__dict__, encoder_of, smallest_text)
     if has_own_engine(view) and smallest_text != NEVER:
         state.encoder()  # to learn a tokenizer is not left to the first call
-    view.__dict__[_KEY] = state
+    keep(view, state)
     return view
 
 
@@ -331,8 +331,7 @@ def _plain(text: Any) -> Any:
 
 @cache
 def accelerate_class(base: Any) -> type:
-    """The subclass of `base`, a class of fast tokenizers, that encodes long texts with tokpar. The
-    subclass has the name of `base`, which is what transformers writes into saved files."""
+    """The subclass of `base`, a class of fast tokenizers, that encodes long texts with tokpar."""
 
     class AcceleratedTokenizer(base, AcceleratedMixin):  # type: ignore[misc]
         __doc__ = base.__doc__
@@ -457,21 +456,21 @@ def accelerate_class(base: Any) -> type:
             # not __reduce_ex__, which would win over the __reduce__ of vLLM's cached tokenizer
             state = self._tokpar_state()
             plain: Any = object.__new__(base)
-            plain.__dict__.update({k: v for k, v in self.__dict__.items() if k != _KEY})
+            plain.__dict__.update(self.__dict__)
             return _rebuild_view, (plain, state.encoder_of, state.smallest_text)
 
         def _tokpar_state(self) -> Acceleration:
-            state: Acceleration | None = self.__dict__.get(_KEY)
-            if state is None:  # transformers made this object itself
-                state = self.__dict__.setdefault(_KEY, Acceleration(base, self.__dict__))
-            return state
+            return state_of(self, lambda: Acceleration(base, self.__dict__))
 
         def _tokpar_original(self) -> Any:
             """An object of the base class that shares all attributes with this one."""
             return self._tokpar_state().original
 
+        @wraps(base.save_pretrained)
+        def save_pretrained(self, *args: Any, **kwargs: Any) -> Any:
+            saved = self if self._auto_class is None else of_base(self, base)
+            return base.save_pretrained(saved, *args, **kwargs)
+
     kind = AcceleratedTokenizer
-    AcceleratedTokenizer.__name__ = base.__name__
-    AcceleratedTokenizer.__qualname__ = base.__qualname__
-    AcceleratedTokenizer.__module__ = base.__module__
+    give_name(kind, base)
     return AcceleratedTokenizer
