@@ -103,11 +103,11 @@ def test_two_classes_of_one_name_are_told_apart() -> None:
 
 
 def test_what_is_no_class_of_a_drop_in_is_no_attribute_of_the_module() -> None:
-    from tokpar.integrations import hf_classes
+    from tokpar.integrations import hf_named_classes
 
     for name in ("nothing", "tokpar:nothing", "no/such/module:Kind"):
         with pytest.raises((AttributeError, ImportError)):
-            getattr(hf_classes, name)
+            getattr(hf_named_classes, name)
 
 
 def test_what_is_kept_of_a_drop_in_ends_with_it() -> None:

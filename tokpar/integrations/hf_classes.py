@@ -1,51 +1,35 @@
-"""The classes of drop-ins by their names, and what each drop-in keeps beside its attributes.
+"""The names of the classes of drop-ins, and what each drop-in keeps beside its attributes.
 
 `datasets` finds the result of an earlier `map` by a hash of the function, and so of the tokenizer
 that the function calls: of its class and of its attributes. It pickles a class by value unless
-module and qualified name lead to it. So a class of a drop-in is an attribute of this module, in
-every process, and what calls change lies outside of the object."""
+module and qualified name lead to it. So a class of a drop-in is an attribute of
+`hf_named_classes`, in every process, and what calls change lies outside of the object."""
 
 from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tokpar.integrations.hf import Acceleration
 
-_classes: dict[str, type] = {}
+_MODULE = "tokpar.integrations.hf_named_classes"
+classes: dict[str, type] = {}
+"""The classes of this process by their qualified names."""
 _states: dict[int, tuple[weakref.ref[Any], Acceleration]] = {}
 """What each living drop-in keeps, by its `id`. A slot would forbid `drop_in.__class__ = ...`."""
 
 
 def give_name(kind: type, base: Any) -> None:
-    """Make `kind`, the class of the drop-ins for `base`, an attribute of this module. Its
+    """Make `kind`, the class of the drop-ins for `base`, an attribute of `hf_named_classes`. Its
     `__name__` is that of `base`, which transformers writes into saved files."""
     name = f"{base.__module__}:{base.__qualname__}".replace(".", "/")
-    while name in _classes:  # of another class that is made within a function
+    while name in classes:  # of another class that is made within a function
         name += "'"
-    _classes[name] = kind
-    kind.__name__, kind.__qualname__, kind.__module__ = base.__name__, name, __name__
-
-
-def __getattr__(name: str) -> type:
-    """Returns the class of this name, which another process may have made. Raises
-    AttributeError."""
-    if name not in _classes and ":" in name:
-        from tokpar.integrations.hf import accelerate_class  # which imports this module
-
-        module, _, path = name.replace("/", ".").partition(":")
-        found: Any = import_module(module)
-        for part in path.split("."):
-            found = getattr(found, part)
-        return accelerate_class(found)
-    try:
-        return _classes[name]
-    except KeyError:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    classes[name] = kind
+    kind.__name__, kind.__qualname__, kind.__module__ = base.__name__, name, _MODULE
 
 
 def state_of(drop_in: Any, make: Callable[[], Acceleration]) -> Acceleration:
