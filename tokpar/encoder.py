@@ -333,9 +333,10 @@ class Encoder:
         return await asyncio.to_thread(self.encode_batch, some)
 
     @property
-    def takes_compiled_call(self) -> bool:
-        """True if the encoder takes the compiled call of its tokenizer, once there is one."""
-        return self._front is not None
+    def front(self) -> Front | None:
+        """The door to the compiled call of the tokenizer; None if this encoder does without it, as
+        with a named strategy, or if there will be no call."""
+        return self._front
 
     @property
     def smallest_split(self) -> int:

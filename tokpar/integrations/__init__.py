@@ -99,7 +99,7 @@ def as_tiktoken(
     smallest = encoder.smallest_split if smallest_text is None else smallest_text
     rebuild = partial(_rebuild_tiktoken, smallest_text, options)
     columns = encoder.tokenizer, encoder.unprocessed_batch, smallest, rebuild
-    takes_all = smallest_text is None and encoder.takes_compiled_call
+    takes_all = smallest_text is None and encoder.front is not None
     return make_faster(*columns, takes_all, worker_count(options.get("workers")))
 
 

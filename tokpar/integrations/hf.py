@@ -20,7 +20,7 @@ from transformers.tokenization_utils_base import PaddingStrategy, TruncationStra
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.adapters.hf_version import own_methods
 from tokpar.arrays import IdArray, has_surrogate, plain_text
-from tokpar.contract.adapter import front_of, later_call_of
+from tokpar.contract.adapter import later_call_of
 from tokpar.encoder import Encoder
 from tokpar.errors import OptionError
 from tokpar.integrations.hf_answers import Answers, result_of
@@ -294,9 +294,7 @@ class Acceleration:
 
 def _front_of(encoder: Encoder) -> Front | None:
     """The front of an encoder whose compiled call is there."""
-    if not encoder.takes_compiled_call:
-        return None
-    front = front_of(encoder.tokenizer)
+    front = encoder.front
     return None if front is None or front.call is None else front
 
 

@@ -15,7 +15,6 @@ from tokpar.adapters.engine_batches import call_batch, pad_batch
 from tokpar.adapters.hf_kept import kept_of
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.arrays import IdArray, has_surrogate
-from tokpar.contract.adapter import front_of
 from tokpar.decoding.text_table import LaterTable
 from tokpar.encoder import Encoder
 from tokpar.errors import TokparError
@@ -26,7 +25,6 @@ from tokpar.integrations.tokenizers_results import FollowedCall, columns_of
 from tokpar.loading import load
 from tokpar.process.fork_locks import own_lock
 from tokpar.process.interrupts import raise_foreign
-from tokpar.process.limits import worker_count
 from tokpar.results.text_counts import COMPILED, OF_DROP_INS, TextCounts
 from tokpar.types import Rows
 
@@ -244,10 +242,8 @@ class EngineState:
         if adapter.why_live is None and not adapter.is_current(self.own):
             return None
         encoder = Encoder(adapter, **self._options)
-        workers = worker_count(self._options.get("workers"))
-        front = front_of(adapter, workers) if encoder.takes_compiled_call else None
         readers = read, looks[0], read_decoder, looks[1]
-        return KnownEngine(encoder, front, adapter, changes, *readers)
+        return KnownEngine(encoder, encoder.front, adapter, changes, *readers)
 
     def _own_batch(self, known: KnownEngine, call: FollowedCall) -> Sequence[Any] | None:
         """Returns what the object itself gives for the texts of a call; None if it was changed
