@@ -28,7 +28,7 @@ patch_tiktoken patch_tokenizers patch_transformers plugins strategies stream
 """All of them. A name that is added or goes is a line of CHANGELOG.md."""
 BETWEEN_PARTS = {
     *("Encoder.rows_of_parts", "Encoder.trusted_encoder", "Encoding.make_row", "Encoding.origin"),
-    *("Seams.derive", "Seams.everywhere", "Seams.planned"),
+    *("Encoder.front", "Seams.derive", "Seams.everywhere", "Seams.planned"),
 }
 """What parts of tokpar ask of each other."""
 
