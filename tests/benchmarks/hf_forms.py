@@ -1,6 +1,6 @@
 """The forms of a call of a transformers tokenizer, beside the same call of `tokpar.as_hf`.
 
-    python -m tests.benchmarks.hf_forms FILE ... [--sizes 3,10,50,200,800,5000] [--forms a,b]
+    python -m tests.benchmarks.hf_forms FILE ... [--sizes 3,10,50,200,800,5000] [--forms 'call;np']
 
 FILE: a tokenizer.json. A cell is the time of the own call over the time of the drop-in: above 1
 tokpar is faster. Both take turns, and each time is the least of its turns. "seen": the same text
@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from tests.benchmarks.never_slower_texts import text_of
 
 Form = Callable[[Any, str], Any]
 LEAST = 0.9
+SIZES = (3, 10, 50, 200, 800, 5000)
 TURNS, NEW_TURNS = 25, 12
 
 
@@ -81,7 +82,7 @@ FORMS: dict[str, Form] = {
 Cell = dict[str, Any]
 
 
-def cells_of(path: Path, sizes: list[int], forms: list[str]) -> Iterator[Cell]:
+def cells_of(path: Path, sizes: Sequence[int], forms: Sequence[str]) -> Iterator[Cell]:
     """Yields a cell for each form, size, and for seen and new text."""
     from transformers import PreTrainedTokenizerFast
 
@@ -130,18 +131,23 @@ def measured_cell(form: Form, own: Any, drop_in: Any, texts: Iterator[str]) -> C
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("files", nargs="+", type=Path)
-    parser.add_argument("--sizes", default="3,10,50,200,800,5000")
-    parser.add_argument("--forms", default=",".join(FORMS))
+    parser.add_argument("--sizes", default=",".join(map(str, SIZES)))
+    parser.add_argument("--forms", default=";".join(FORMS))
     options = parser.parse_args()
     sizes = [int(size) for size in options.sizes.split(",")]
-    forms = [form for form in FORMS if form in options.forms]
+    forms = options.forms.split(";")
     for path in options.files:
-        cells = list(cells_of(path, sizes, forms))
-        print_table(path.stem, cells, sizes, forms)
+        print_forms(path, sizes, forms)
     return 0
 
 
-def print_table(name: str, cells: list[Cell], sizes: list[int], forms: list[str]) -> None:
+def print_forms(path: Path, sizes: Sequence[int] = SIZES, forms: Sequence[str] = ()) -> None:
+    """Measure the forms, or all of them, and print their table."""
+    names = [*(forms or FORMS)]
+    print_table(path.stem, list(cells_of(path, sizes, names)), sizes, names)
+
+
+def print_table(name: str, cells: list[Cell], sizes: Sequence[int], forms: Sequence[str]) -> None:
     found = {(cell["form"], cell["size"], cell["seen"]): cell for cell in cells}
     print(f"{name}: own / drop-in of seen text, of new text; microseconds of seen text")
     print(f"{'':28}" + "".join(f"{size:>20,}" for size in sizes))

@@ -11,7 +11,8 @@ call is the least of three calls. A cell counts as slower below 0.9, unless the 
 30 microseconds more. The ids of every door are compared with those of the own call. Prints the
 worst rows; --csv writes all of them: docs/data/never_slower.csv. --gaps prints
 instead how long other threads wait while each FILE is loaded and its tables are made, --forms the
-forms of a call of `tokpar.as_tokenizers`, see `tokenizers_forms`.
+forms of a call of `tokpar.as_tokenizers` and of `tokpar.as_hf`, see `tokenizers_forms` and
+`hf_forms`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from tokenizers import AddedToken, Tokenizer
 from tqdm import tqdm
 
 import tokpar
-from tests.benchmarks import refuse_without_kernel, tokenizers_forms
+from tests.benchmarks import hf_forms, refuse_without_kernel, tokenizers_forms
 from tests.benchmarks.loading_gaps import print_gaps
 from tests.benchmarks.never_slower_texts import TEXTS, text_of
 from tests.benchmarks.tiktoken_forms import print_forms
@@ -51,6 +52,7 @@ def main() -> int:
             continue
         if options.forms:
             tokenizers_forms.print_forms(path)
+            hf_forms.print_forms(path)
             continue
         for added in options.added:
             rows += _rows_of(path, added, options)
