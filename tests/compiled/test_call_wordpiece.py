@@ -23,7 +23,7 @@ from tokpar.compiled.call_tables import call_of
 from tokpar.compiled.compiled_call import CompiledCall
 from tokpar.compiled.merges import GateError
 from tokpar.compiled.wordpiece_tables import CHANGED, CONTEXT, character_forms, wordpiece_arrays
-from tokpar.types import Rows
+from tokpar.types import Facts, NormalizerStage, Rows
 
 pytestmark = [pytest.mark.ids, needs_kernel]
 ODD = [
@@ -60,8 +60,10 @@ def call_for(tokenizer: Tokenizer) -> CompiledCall:
 
 def contents_of(tokenizer: Tokenizer) -> Any:
     """The added tokens as the compiled call takes them."""
-    tokens = EngineTokens.of(tokenizer).tokens
-    return hf_call._contents_of(tokens, tokenizer.normalizer, replaces=False)
+    tokens = tuple(EngineTokens.of(tokenizer).tokens)
+    stages = (NormalizerStage("BertNormalizer"),)
+    facts = Facts("", "WordPiece", added_tokens=tokens, normalizers=stages)
+    return hf_call._contents_of(facts, tokenizer.normalizer, replaces=False)
 
 
 def words_of(tokens: Sequence[str], **settings: Any) -> Tokenizer:

@@ -379,7 +379,7 @@ static i64 encode_bytes(const Tables *t, Scratch *s, u8 *p, i64 start, i64 stop,
 
 /* ---- what was met */
 
-enum { OF_RUN = 0, OF_SEGMENT = 0x9E3779B8 }; /* a run and a segment of the same bytes have marks of their own */
+static const u32 OF_RUN = 0, OF_SEGMENT = 0x9E3779B8; /* a run and a segment of the same bytes have marks of their own */
 
 static inline u32 *marks_of(const Scratch *s, Key key) { return s->met + ((key.hash >> 32) % MET & ~3ull); }
 

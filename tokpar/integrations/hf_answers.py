@@ -76,9 +76,9 @@ class Answers:
 
     def ids(self, text: Any, arguments: Mapping[str, Any]) -> Any:
         """The result of `tokenizer.encode(text, **arguments)`."""
-        form = None
-        if type(text) is str:
-            form = self._forms.of_call(self._original, arguments)
+        if type(text) is not str:  # a list is a batch, or below transformers 5 a pair
+            return None
+        form = self._forms.of_call(self._original, arguments)
         if form is None or not form.is_row or not self._takes([text], form):
             found = self.call(text, arguments)
             return None if found is None else found["input_ids"]
