@@ -72,6 +72,8 @@ static void learn_segments(Call *self, PyObject *segments, const Answer *a)
         const char *utf8 = utf8_of(PyList_GetItem(segments, (Py_ssize_t)k), &n);
         if (utf8)
             learn_segment(&self->tables, s, utf8, n, a->row + a->edge[k], a->edge[k + 1] - a->edge[k]);
+        else
+            PyErr_Clear(); /* without memory it is learned later */
     }
     put_scratch(self, s);
 }
@@ -117,7 +119,8 @@ static PyObject *call_teach(Call *self, PyObject *args)
         i64 n, count = a.edge[k + 1] - a.edge[k];
         const char *utf8 = utf8_of(PyList_GetItem(segments, (Py_ssize_t)k), &n);
         u8 p[LONGEST_KEPT + 16] = {0};
-        if (!utf8 || n < 1 || n > LONGEST_KEPT || count < 1 || count > n)
+        fits = utf8 != NULL; /* else without memory, and the error is set */
+        if (!fits || n < 1 || n > LONGEST_KEPT || count < 1 || count > n)
             continue;
         memcpy(p, utf8, (size_t)n);
         Key key = key_of(p, n);
