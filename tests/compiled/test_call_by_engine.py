@@ -139,7 +139,7 @@ def own_ids(tokenizer: Any, text: str) -> list[int] | None:
     """The engine's own ids, or None where it fails."""
     try:
         ids: list[int] = tokenizer.encode(text).ids
-    except BaseException as error:
+    except BaseException as error:  # a panic of the engine is no Exception
         raise_foreign(error)
         return None
     return ids

@@ -10,8 +10,10 @@ import pytest
 from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
 
 import tokpar
-from tests.pipeline.doors import check_doors
+from tests.pipeline.doors import OwnCallFailedError, check_doors, own_ids, small_sizes
+from tests.support.odd_tokenizers import odd_text, odd_tokenizer
 from tests.support.profiles import drawn
+from tests.support.tokenizers_drawn import contents
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
@@ -26,6 +28,27 @@ def test_each_door_has_the_ids_of_the_own_call(part: int) -> None:
     assert seen["sessions"] > 3 * seen["tokenizers"]
     assert seen["tokenizers with a cache"] > 0
     assert seen["chunks"] > 50 * seen["tokenizers"]
+
+
+def test_the_seams_in_chunks_of_a_chosen_size_are_those_that_the_checker_derives() -> None:
+    """No region of seams holds an added token that forbids a cut in it."""
+    rng, regions = random.Random("seams in chunks"), 0
+    for _ in range(drawn(100)):
+        tokenizer = odd_tokenizer(rng)
+        added = contents(tokenizer)
+        with small_sizes(rng):
+            encoder = tokpar.Encoder(tokenizer, chunk_chars=rng.choice((1, 3, 8)))
+            for _ in range(10):
+                text = odd_text(rng, added, rng.choice((8, 25, 60)))
+                try:
+                    own = own_ids(tokenizer, text)
+                except OwnCallFailedError:
+                    continue
+                encoding = encoder.encode(text)
+                assert encoding.ids.tolist() == own
+                regions += encoding.seams.everywhere is not None
+                assert tokpar.check(encoding, text, encoder.tokenizer).ok, text
+    assert regions > 10
 
 
 def test_a_slice_is_searched_for_added_tokens_in_its_normalized_form() -> None:

@@ -91,7 +91,7 @@ def child(work: Callable[..., None], *arguments: object) -> int:
         try:
             work(*arguments)
             code = 0
-        except Exception:
+        except Exception:  # a child never goes on as its parent: it says why, and ends with 1
             traceback.print_exc()
         finally:
             os._exit(code)

@@ -8,8 +8,9 @@
                                               -> segments between certain cuts -> words -> ids
 
    call_added.h finds added tokens, call_pretokens.h cuts at sure places and finds pre-tokens,
-   call_characters.h cuts for a BPE over characters, call_listed.h lists segments for the engine, call_words.h looks words up, call_longest.h and call_merges.h
-   encode new ones, call_section.h leads the text through all of this. call_decode.h is the way back.
+   call_characters.h cuts for a BPE over characters, call_listed.h lists segments for the engine, call_words.h looks
+   words up, call_longest.h and call_merges.h encode new ones, call_section.h leads the text through all of this.
+   call_decode.h is the way back.
    call_segments.h is the cache of tokenizers without a compiled call; call_compiler.h has what compilers say in
    different ways. */
 #define PY_SSIZE_T_CLEAN

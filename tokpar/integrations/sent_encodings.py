@@ -59,6 +59,7 @@ class StandIn:
         return tokenizers.Encoding
 
     def _own_encoding(self) -> Any:
+        """Returns the engine's own encoding. Each kind of stand-in makes it in its own way."""
         raise NotImplementedError
 
     def __getattr__(self, name: str) -> Any:

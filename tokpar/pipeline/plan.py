@@ -124,9 +124,8 @@ class Plan:
         except EngineError as error:
             error.row = others[min(error.row, len(others) - 1)]
             raise
-        if getattr(self.executor, "answered_by_call", False):  # it cuts at each certified space
-            may_divide = getattr(self.tokenizer, "may_divide", None)
-            served[places] |= [may_divide is not None and may_divide(texts[k]) for k in places]
+        if getattr(self.executor, "answered_by_call", False):  # as the cache would have
+            served[places] = True  # that no added token forbids a cut in it, a divisible chunk says
         return Rows.scatter(len(texts), [(places, known), (others, rest)]), served
 
     def map(self, texts: Sequence[str], spans: bool = False) -> Rows:
