@@ -223,7 +223,8 @@ def test_a_file_of_either_format_gives_the_same_facts_and_ids(name: str, tmp_pat
 
 
 def vars_of(facts: Any) -> dict[str, Any]:
-    return {name: getattr(facts, name) for name in type(facts).__dataclass_fields__}
+    fields = type(facts).__dataclass_fields__
+    return {name: getattr(facts, name) for name, field in fields.items() if field.init}
 
 
 def test_a_tokenizer_that_comes_back_changed_is_refused() -> None:

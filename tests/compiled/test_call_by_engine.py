@@ -17,6 +17,8 @@ import tokpar
 from tests.conftest import at_most, needs_below_one, needs_kernel
 from tests.support.cached_texts import ENGLISH
 from tests.support.calls_drawn import ATOMS
+from tests.support.paths import VOCAB
+from tokpar.adapters import hf_call
 from tokpar.compiled import compiled_build, segment_engine, segment_tables
 from tokpar.compiled.compiled_call import CompiledCall
 from tokpar.compiled.segment_engine import SegmentEngine, space_cut_of
@@ -314,6 +316,64 @@ def test_no_segment_ends_in_a_character_that_tokens_join_with_a_space() -> None:
     assert call.encode("a a a") is not None
 
 
+def llama(monkeypatch: pytest.MonkeyPatch) -> Tokenizer:
+    """A tokenizer whose normalizer puts "▁" before each text, without tables of its file."""
+    monkeypatch.setattr(hf_call, "MODELS", ())
+    monkeypatch.setattr(compiled_build, "drawn_texts", lambda *_: [])
+    return Tokenizer.from_file(str(VOCAB / "llama_style.json"))
+
+
+ABSORBED = ["the cat", " the cat", "the  cat", "the cat ", "a <s> b", "the▁ cat", "the\n cat", " "]
+ABSORBED += ["", "</s>the cat<s>a", "<s> the", "▁ the", "the▁ the", "a the  ▁cat", "the\u00a0 the"]
+
+
+@at_most(10)
+@given(seed=SEEDS)
+def test_a_prefix_stands_for_the_space_at_a_cut(seed: int) -> None:
+    draw = random.Random(seed)
+    with pytest.MonkeyPatch.context() as patched:
+        tokenizer = llama(patched)
+        call = call_of(tokenizer)
+    assert call is not None
+    assert call.asks_engine
+    drawn = [draw_text(draw, ["<s>", "</s>", "▁"]) for _ in range(40)]
+    texts = [*ABSORBED, *drawn, *(text.strip() for text in drawn)]
+    plain = Tokenizer.from_str(tokenizer.to_str())
+    plain.post_processor = None  # type: ignore[assignment]
+    for _ in "12":
+        for text in texts:
+            found = call.encode_plain(text)
+            assert found is None or found.tolist() == own_ids(plain, text), text
+    assert call.encode("the cat") is not None
+    assert call.encode(" the cat") is call.encode("the cat ") is None
+
+
+@pytest.mark.parametrize(
+    ("mistake", "text"),
+    [
+        ("the first space", " the cat"),
+        ("the last space", "the cat "),
+        ("a mark before", "the▁ the"),
+        ("the space kept", "the cat"),
+    ],
+)
+def test_a_condition_of_absorbed_spaces_that_is_forgotten_is_seen(
+    mistake: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokenizer = llama(monkeypatch)
+    if mistake in ("the first space", "the last space"):
+        monkeypatch.setattr(segment_tables, "FOR_SPACE", 0)
+    elif mistake == "a mark before":
+        monkeypatch.setattr(segment_engine, "MARK", "ñ")
+    else:
+        monkeypatch.setattr(SegmentEngine, "absorbs", False)
+    call = call_of(tokenizer)
+    assert call is not None
+    found = [call.encode(each) for each in ("the the cat", text)][-1]
+    assert found is not None
+    assert found.tolist() != tokenizer.encode(text).ids
+
+
 def test_a_segment_of_a_row_that_is_the_engine_s_is_not_learned() -> None:
     """ "ab" is no token before "the", and one alone: what a row asks for alone would be learned."""
     tokenizer = with_token(with_token(characters(), "ab", single_word=True), "the")
@@ -426,7 +486,7 @@ def test_the_cut_of_each_scheme() -> None:
     }
     for tokenizer, left in cuts.values():
         adapter: Any = tokpar.load(tokenizer)
-        cut = space_cut_of(adapter.facts, tokenizer)
+        cut = space_cut_of(adapter.facts, tokenizer.normalizer is not None)
         assert cut is None or (isinstance(cut, SpaceCut) and cut.left == left)
 
 

@@ -13,15 +13,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tokenizers
 from tokenizers import Tokenizer
 
+from tokpar.adapters.cached_rows import call_refused, later_call
 from tokpar.adapters.decoding_parts import parts_of_hf_one
 from tokpar.adapters.engine_batches import call_batch
 from tokpar.adapters.fingerprint import fingerprint_of
+from tokpar.adapters.hf_one_call import BARE, call_parts_of_one
 from tokpar.adapters.hf_postprocess import (
     PostProcess,
     PostProcessingAdapter,
@@ -47,8 +49,10 @@ from tokpar.patterns.known_pattern import shipped_pattern
 from tokpar.process.cached_property import cached_property
 from tokpar.types import Facts, Rows
 
+if TYPE_CHECKING:
+    from tokpar.compiled.compiled_build import LaterCall
+
 _DEFAULTS = Settings()
-_BARE: Mapping[str, Any] = {"add_special_tokens": False, "padding": None, "truncation": None}
 
 MOST_KEPT = 4
 """So many tokenizer objects are kept with their facts. Weak references to them are not possible."""
@@ -98,7 +102,6 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
 
     loader: Loader | None = None
     """What made the tokenizer of a directory, or None."""
-    _why_no_call = "its engine is tokenizers 1.x, which has its own cache of words"
 
     def __init__(self, own: Any, settings: Settings) -> None:
         self._own, self.settings = own, settings
@@ -111,10 +114,19 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
         self.facts = self._json_facts.facts
         inserted_ids = self._json_facts.inserted_ids
         self._postprocess = _postprocess(inserted_ids, special, truncation, padding)
+        later = self._later_call()
+        self.later_call = None if isinstance(later, str) else later
+        self._why_no_call = later if isinstance(later, str) else ""
+
+    def _later_call(self) -> LaterCall | str:
+        """Returns the compiled call, or why there is none."""
+        refused = call_refused(self.settings.engine_check, self.settings.cache_bytes)
+        if refused is not None:
+            return refused
+        special = self._postprocess.final_special_tokens
+        return _call_of(self._own, None if special is None else tuple(map(tuple, special)))
 
     def _make_segment_cache(self) -> SegmentCache | None:
-        if self.facts.model == "BPE":  # the engine has its own cache of words, as fast as ours
-            return None
         return segment_cache_for(self.facts, self.settings.cache_bytes)
 
     @property
@@ -159,7 +171,7 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
         return config_of(self._own)
 
     def encode(self, text: str) -> IdArray:
-        ids: IdArray = call_engine([text], self._own.encode, text, **_BARE).ids_array
+        ids: IdArray = call_engine([text], self._own.encode, text, **BARE).ids_array
         return ids
 
     def encode_whole(self, text: str) -> IdArray:
@@ -168,7 +180,7 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
 
     def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
         """Returns one row per text, on all cores, GIL released. Raises EngineError on a panic."""
-        rows = self._batch(texts, _BARE)
+        rows = self._batch(texts, BARE)
         return self._with_spans(rows, texts) if spans else rows
 
     def whole_batch(self, texts: Sequence[str]) -> Rows:
@@ -289,6 +301,16 @@ def json_facts_of(own: Any) -> JsonFacts:
         around_of(config["post_processor"]),
         token_lengths(config) if facts.tiles else None,
     )
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _call_of(own: Any, special: tuple[tuple[int, ...], ...] | None) -> LaterCall | str:
+    """Returns the compiled call of a tokenizer object, or why there is none. Adapters of one object
+    share it, since nothing of the model can change. `special`: the ids around a text."""
+    found = json_facts_of(own)
+    around = None if special is None else (special[0], special[1])
+    parts = call_parts_of_one(own, config_of(own), found.digest, found.facts, around)
+    return parts if isinstance(parts, str) else later_call(parts)
 
 
 def _json_of(own: Any) -> str:

@@ -520,7 +520,7 @@ static int take_wordpiece(Call *self, PyObject *arrays, const i64 *settings, Siz
 static int take_sides(Call *self, PyObject *arrays, const i64 *settings)
 {
     const u8 *sides = take_array(self, arrays, "sides", 1, 256, NULL);
-    self->tables.has_first_prefix = settings[1] != 0;
+    self->tables.prefix = settings[1];
     if (sides)
         memcpy(self->tables.sides, sides, 256);
     return sides != NULL;

@@ -18,7 +18,7 @@ enum {
 typedef struct {
     int is_characters, is_wordpiece, asks_engine, has_longest; /* asks_engine: only the engine knows the model */
     u8 sides[256]; /* of spaces at which a text is cut whose model only the engine knows, see `is_space_cut` */
-    int has_first_prefix; /* a text gets a prefix, a section behind an added token none */
+    i64 prefix; /* of texts whose model only the engine knows, see `runs_of_listed` */
     int misses_bytes; /* some byte is no token of a BPE over bytes: its id is NO_BYTE */
     WordPiece wordpiece;
     Merges merges;
@@ -584,10 +584,16 @@ static i64 runs_of_words(const Tables *t, Scratch *s, u8 *p, i64 lo, i64 hi, i64
     return encode_runs(t, s, encode_words, p, lo, hi, count);
 }
 
+/* OF_TEXT: a text gets a prefix, a section behind an added token none. FOR_SPACE: each section gets a prefix, which stands
+   for the space at a cut (theorem 6.4). */
+enum { OF_TEXT = 1, FOR_SPACE = 2 };
+
 static i64 runs_of_listed(const Tables *t, Scratch *s, u8 *p, i64 lo, i64 hi, i64 count)
 {
-    if (t->has_first_prefix && lo > 0 && p[lo] != ' ')
+    if (t->prefix == OF_TEXT && lo > 0 && p[lo] != ' ')
         return OUTSIDE; /* alone it would get the prefix */
+    if (t->prefix == FOR_SPACE && (p[lo] == ' ' || p[hi - 1] == ' '))
+        return OUTSIDE; /* the first segment would be taken for one behind a cut, the last one for none */
     return encode_runs(t, s, encode_listed, p, lo, hi, count);
 }
 

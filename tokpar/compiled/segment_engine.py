@@ -32,7 +32,7 @@ Listed = tuple[bytes, list[str], bytes]
 """The holes, int64 (n, 3): place among the ids, number of the segment, row; the segments; a byte
 for each segment: it was met before."""
 _HOLES, _LENGTHS = np.dtype(np.int64), np.dtype(np.int64)
-_Found = tuple[list[int], list[int]]
+Found = tuple[list[int], list[int]]
 """The ids of segments, one after the other, and the number of the segment of each."""
 
 
@@ -50,6 +50,12 @@ class SegmentEngine:
     facts: Facts
     cut: SpaceCut | None
 
+    @property
+    def absorbs(self) -> bool:
+        """True if the engine puts a prefix before each text, which stands for the space at a cut
+        (theorem 6.4): segments are encoded without their first space."""
+        return self.facts.scheme == "dummy"
+
     def fill(
         self, call: Any, text: str, ids: bytes, listed: Listed, special: tuple[IdArray, IdArray]
     ) -> IdArray | None:
@@ -61,7 +67,7 @@ class SegmentEngine:
         if not self._may_end(segments):
             return None
         try:
-            if _is_mostly_new(text, segments, met):
+            if self._is_mostly_new(text, segments, met):
                 self._learn_met(call, segments, met)
                 return self._whole(text, special)
             return np.frombuffer(call.finish(ids, holes, segments, *self.rows(segments)), np.uint32)
@@ -97,16 +103,27 @@ class SegmentEngine:
         cut = self.cut
         return cut is None or not cut.joins_others or all(map(cut.ends, segments))
 
-    def rows(self, segments: list[str]) -> _Found:
+    def rows(self, segments: list[str]) -> Found:
         """Returns the ids of segments. A long one is cut at other certified cuts."""
         self._require_same()
+        if self.absorbs:
+            segments = [segment.removeprefix(" ") for segment in segments]
         if sum(map(len, segments)) <= 2 * LONGEST_SEGMENT:
             return self._rows(segments)
         pieces = [(piece, k) for k, each in enumerate(segments) for piece in self._pieces(each)]
         ids, owners = self._rows([piece for piece, _ in pieces])
         return ids, [pieces[k][1] for k in owners]
 
-    def _rows(self, segments: list[str]) -> _Found:
+    def first_tokens(self, count: int) -> tuple[list[str], str, str]:
+        """Returns the first `count` tokens of the vocabulary, the suffix of a word's last token and
+        the prefix of its inner tokens; empty where the model has none."""
+        model = self.copy.model
+        size = min(count, self.copy.get_vocab_size(with_added_tokens=False))
+        suffix = getattr(model, "end_of_word_suffix", None) or ""
+        inner = getattr(model, "continuing_subword_prefix", None) or ""
+        return [*filter(None, map(model.id_to_token, range(size)))], suffix, inner
+
+    def _rows(self, segments: list[str]) -> Found:
         if len(segments) == 1:
             ids: list[int] = self.copy.encode(segments[0], add_special_tokens=False).ids
             return ids, [0] * len(ids)
@@ -125,9 +142,12 @@ class SegmentEngine:
 
     def _whole(self, text: str, special: tuple[IdArray, IdArray]) -> IdArray:
         self._require_same()
-        ids: list[int] = self.copy.encode(text, add_special_tokens=False).ids
-        row = np.frombuffer(array("I", ids), dtype=np.uint32)
+        row = self._whole_row(text)
         return np.concatenate([special[0], row, special[1]]) if any(map(len, special)) else row
+
+    def _whole_row(self, text: str) -> IdArray:
+        ids: list[int] = self.copy.encode(text, add_special_tokens=False).ids
+        return np.frombuffer(array("I", ids), dtype=np.uint32)
 
     def _pieces(self, segment: str) -> Iterator[str]:
         """Yields a segment, a long one in parts between certified cuts."""
@@ -149,6 +169,13 @@ class SegmentEngine:
         found = finder.find(text, start, start + NEAR)
         return None if found is None or found.absorbed else found.position
 
+    def _is_mostly_new(self, text: str, segments: Sequence[str], met: bytes) -> bool:
+        if not LEAST_WHOLE < len(text) <= LONGEST_WHOLE:
+            return False
+        again = sum(len(segment) for segment, flag in zip(segments, met, strict=True) if flag)
+        new = sum(map(len, segments))
+        return 3 * new > 2 * len(text) and 3 * again <= len(text)
+
     def _learn_met(self, call: Any, segments: Sequence[str], met: bytes) -> None:
         """Learn the segments that were met before: others may never come again."""
         again = [segment for segment, flag in zip(segments, met, strict=True) if flag]
@@ -162,14 +189,6 @@ class SegmentEngine:
             )
 
 
-def _is_mostly_new(text: str, segments: Sequence[str], met: bytes) -> bool:
-    if not LEAST_WHOLE < len(text) <= LONGEST_WHOLE:
-        return False
-    again = sum(len(segment) for segment, flag in zip(segments, met, strict=True) if flag)
-    new = sum(map(len, segments))
-    return 3 * new > 2 * len(text) and 3 * again <= len(text)
-
-
 def segment_engine(
     copy: Any,
     call_batch: Callable[..., Sequence[Any]],
@@ -178,21 +197,30 @@ def segment_engine(
 ) -> SegmentEngine:
     """Returns what asks the engine for segments. Raises GateError where no cut before spaces is
     certified."""
-    return SegmentEngine(copy, call_batch, is_same_model, facts, space_cut_of(facts, copy))
+    cut = space_cut_of(facts, copy.normalizer is not None)
+    return SegmentEngine(copy, call_batch, is_same_model, facts, cut)
 
 
-def space_cut_of(facts: Facts, copy: Any) -> SpaceCut | None:
+def space_cut_of(facts: Facts, normalizes: bool) -> SpaceCut | None:
     """Returns the certified cuts before spaces; None: before each space that follows a character
-    other than white space. Raises GateError where there are none."""
+    other than white space. `normalizes`: there is a normalizer. Raises GateError where there are
+    none."""
     refused = facts.unprovable or facts.added_token_cuts_refused
     if refused is not None:
         raise GateError(refused)
-    if copy.normalizer is not None and any(token.normalized for token in facts.added_tokens):
+    if normalizes and any(token.normalized for token in facts.added_tokens):
         raise GateError("an added token is searched in the normalized text")
     if facts.scheme == "spaces":
         cut = next(iter(space_cuts(facts)), None)
         if cut is None or cut.space_char != " ":
             raise GateError("no cut before a space is certified")
+        return cut
+    if facts.scheme == "dummy":
+        cut = SpaceCut(
+            "unjoined", joined_chars=(facts.chars_before_mark or frozenset()) | {" ", MARK}
+        )
+        if cut.spared_ascii:
+            raise GateError(f"its tokens join {cut.spared_ascii[0]!r} with a space")
         return cut
     if facts.scheme == "metaspace":
         stage = NormalizerStage("Metaspace", (("replacement", MARK), ("split", True)))

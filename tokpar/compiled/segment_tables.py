@@ -18,6 +18,8 @@ MOST_FORMS = 4_000
 half of the segments of a short prompt that were not taught are such."""
 MOST_SOUGHT = 1 << 16
 """Code points of all added tokens up to which words that hold one are looked for."""
+FOR_SPACE = 2
+"""The engine's prefix stands for the space at a cut; see `runs_of_listed` in call_section.h."""
 _AT_ONCE = 16 * CHUNK
 """Words between which other threads go on."""
 
@@ -28,7 +30,8 @@ def segment_arrays(engine: SegmentEngine) -> Arrays:
     sides = bytes([7]) * 256 if cut is None else cut.sides[:128] + cut.sides[128:] * 128
     slots = 1 << max(4, (2 * len(words)).bit_length())
     size = sum(len(word.encode()) for word in words)
-    settings = [BY_ENGINE, engine.facts.first_prefix, 0, 0, 0, 0, 0]
+    prefix = FOR_SPACE if engine.absorbs else int(engine.facts.first_prefix)
+    settings = [BY_ENGINE, prefix, 0, 0, 0, 0, 0]
     arrays: Arrays = {
         "settings": np.array(settings, dtype=np.int64),
         "sides": np.frombuffer(sides, dtype=np.uint8),
@@ -53,13 +56,10 @@ def _first_words(engine: SegmentEngine) -> list[str]:
 
     Left out: a word that holds an added token, since the tables do not depend on these, and one
     behind which no cut is certified."""
-    copy, model = engine.copy, engine.copy.model
-    size = min(MOST_TAUGHT, copy.get_vocab_size(with_added_tokens=False))
-    suffix = getattr(model, "end_of_word_suffix", None) or ""
-    inner = getattr(model, "continuing_subword_prefix", None) or ""
+    tokens, suffix, inner = engine.first_tokens(MOST_TAUGHT)
     found = dict[str, None]()
-    for name in map(model.id_to_token, range(size)):
-        if not name or (inner and name.startswith(inner)) or not name.endswith(suffix):
+    for name in tokens:
+        if (inner and name.startswith(inner)) or not name.endswith(suffix):
             continue
         if engine.facts.byte_level:
             name = (bytes_of_token(name) or b"").decode(errors="ignore")
