@@ -5,8 +5,10 @@ The engine itself is asked whether the ids of both halves are those of the whole
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Sequence
+from dataclasses import replace as replace_fields
 from itertools import chain, pairwise, product
 
 import pytest
@@ -42,7 +44,7 @@ from tokpar.contract.interfaces import facts_of
 from tokpar.facts.hf_facts import facts_from_json
 from tokpar.facts.space_stages import _edge
 from tokpar.patterns.shipped_patterns import GPT2
-from tokpar.types import Facts, Seam
+from tokpar.types import Facts, NormalizerStage, Seam
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
@@ -244,6 +246,40 @@ def test_a_table_that_cannot_be_read_proves_nothing() -> None:
             2,
             id="ByteLevel between spaces",
         ),
+        pytest.param(
+            made(word_level(), [replace("[b ]+", " x", "Regex")], [stage("WhitespaceSplit")]),
+            "ab b",
+            2,
+            id="Replace of a class across",
+        ),
+        pytest.param(
+            made(falling(), [replace(r"\s+", "▁", "Regex")], [metaspace("never")]),
+            "a  b",
+            2,
+            id="Replace of spaces across",
+        ),
+        pytest.param(
+            made(word_level(), [replace("a(?= )", "x", "Regex")], [stage("WhitespaceSplit")]),
+            "a b",
+            1,
+            id="Replace that looks at the space",
+        ),
+        pytest.param(
+            made(
+                word_level(),
+                [],
+                [split("ab(?= )|a|b", kind="Regex"), stage("WhitespaceSplit")],
+            ),
+            "ab b",
+            2,
+            id="Split that looks at the space",
+        ),
+        pytest.param(
+            made(word_level(), [], [split("[b ]+", "Removed", True, "Regex")]),
+            "ab b",
+            2,
+            id="Split that holds a space",
+        ),
         pytest.param(made(unigram(), [MARKS]), "  a", 1, id="the model alone"),
         pytest.param(made(falling(), [], [metaspace(mark="_")]), "a\nb", 1, id="a line end"),
     ],
@@ -258,6 +294,37 @@ def test_theorem_50_needs_each_condition(tokenizer: Tokenizer, text: str, p: int
             forged = Seam(p, "STAGE", "50", (("left", left), ("right", right)))
             assert list(seam_findings([forged], text, own)), (left, right)
     assert_lossless(tokenizer, text)
+
+
+def forged_facts(tokenizer: Tokenizer) -> Facts:
+    """Facts that claim cuts before spaces, whatever the stages are."""
+    own = own_facts(tokenizer)
+    row = json.loads(tokenizer.to_str())["pre_tokenizer"]
+    rows = row["pretokenizers"] if row["type"] == "Sequence" else [row]
+    settings = [{k: v for k, v in each.items() if k != "type"} for each in rows]
+    made_of = zip(rows, settings, strict=True)
+    told = tuple(NormalizerStage(each["type"], tuple(own.items())) for each, own in made_of)
+    return replace_fields(own, scheme="spaces", unprovable=None, pre_tokenizers=told)
+
+
+@pytest.mark.parametrize(
+    ("before", "row", "text", "p"),
+    [
+        ([replace("[b ]+", " x", "Regex")], [stage("WhitespaceSplit")], "ab b", 2),
+        ([replace("a(?= )", "x", "Regex")], [stage("WhitespaceSplit")], "a b", 1),
+        ([], [split("ab(?= )|a|b", kind="Regex"), stage("WhitespaceSplit")], "ab b", 2),
+        ([], [split("ab$|a|b", kind="Regex"), stage("WhitespaceSplit")], "ab b", 2),
+        ([], [split("[b ]+|a", "Removed", True, "Regex")], "ab b", 2),
+    ],
+)
+def test_the_checker_reads_a_regex_by_itself_whatever_the_facts_claim(
+    before: list[Json], row: list[Json], text: str, p: int
+) -> None:
+    tokenizer = made(word_level(), before, row)
+    assert wrong_in_fact(tokenizer, text, p)
+    for left in SIDES:
+        forged = Seam(p, "STAGE", "50", (("left", left), ("right", "space")))
+        assert list(seam_findings([forged], text, forged_facts(tokenizer))), left
 
 
 def test_metaspace_first_behind_another_stage_is_refused() -> None:

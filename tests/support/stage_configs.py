@@ -14,6 +14,7 @@ from tokpar.formats.vocabulary import byte_alphabet
 from tokpar.patterns.shipped_patterns import CL100K, GPT2
 
 Json = dict[str, Any]
+CLIP = r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
 BEHAVIORS = ("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous")
 CHARACTERS = (
     *("a", "a", "b", "b", " ", " ", " ", "▁", ".", "1", "\n", "\t", "A", "中", "ф", "_", "`", "'"),
@@ -53,6 +54,22 @@ def precompiled(table: bytes) -> Json:
     return stage("Precompiled", precompiled_charsmap=base64.b64encode(table).decode())
 
 
+CLASSES = (
+    r"\s",
+    r"\s",
+    " ",
+    r"\d",
+    r"[\r\n]",
+    r"\p{P}",
+    "[ab ]",
+    r"[^\S\n]",
+    r"\S",
+    r"\n",
+    "[0-9]",
+)
+REPEATS = ("", "+", "+", "{2,}", "{2}", "{1,3}", "+?", "++")
+SOLID = (CLIP, "[\r\n]", r"\p{L}+|\p{N}", r"[^\s\p{L}]+|ab", r"\s?\p{L}+", "a(?= )|b", "ab|a$")
+"""Patterns of which most take no space."""
 MARKS, TABLE = replace(" ", "▁"), precompiled(NMT_LIKE)
 RUNS, RIGHT = replace(" {2,}", "▁", "Regex"), stage("Strip", strip_left=False, strip_right=True)
 
@@ -65,7 +82,7 @@ def normalizer(rng: random.Random) -> Json:
         [
             *("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "Nmt", "Strip", "Runs"),
             *("Replace", "Replace", "BertNormalizer", "Precompiled", "Precompiled", "Marks"),
-            *("Marks", "Prepend"),
+            *("Marks", "Prepend", "Class", "Class"),
         ]
     )
     if kind == "Strip":
@@ -75,6 +92,9 @@ def normalizer(rng: random.Random) -> Json:
         return replace(pattern, rng.choice(("", "b", " ", "\u0301", "▁", "\u0600")))
     if kind == "Runs":
         return replace(" {2,}", rng.choice((" ", "▁", "", "x")), "Regex")
+    if kind == "Class":
+        content = rng.choice((" ", " ", "▁", "", "x", "a ", " \u0301", "\n"))
+        return replace(rng.choice(CLASSES) + rng.choice(REPEATS), content, "Regex")
     if kind == "BertNormalizer":
         names = ("clean_text", "handle_chinese_chars", "lowercase")
         accents = rng.choice((None, True))
@@ -109,7 +129,7 @@ def pre_tokenizer(rng: random.Random, of_one: bool) -> Json:
         return split(rng.choice((GPT2, CL100K)), kind="Regex")
     if kind == "Regex":
         one = (r"\s", r"\S", r"\d", r"\p{L}", r"\p{P}", "[0-9]", " ")
-        patterns = (*one, *(each + "+" for each in one), GPT2)
+        patterns = (*one, *(each + "+" for each in one), GPT2, *SOLID)
         return split(rng.choice(patterns), behavior, rng.random() < 0.3, "Regex")
     if kind == "ByteLevel":
         return byte_level(rng.random() < 0.6, rng.random() < 0.5)
@@ -262,6 +282,11 @@ SHAPES_BELOW_ONE = {
         byte_bpe([], end_of_word_suffix="</w>"),
         [stage("NFC"), replace("\t", " "), stage("Lowercase")],
         [split(r"\s+", "Removed", kind="Regex"), byte_level()],
+    ),
+    "clip, published": config(
+        byte_bpe([], end_of_word_suffix="</w>"),
+        [stage("NFC"), replace(r"\s+", " ", "Regex"), stage("Lowercase")],
+        [split(CLIP, "Removed", True, "Regex"), byte_level()],
     ),
     "unigram, ByteLevel": config(unigram(), [], [byte_level(add_prefix_space=True)]),
 }

@@ -344,6 +344,10 @@ def _stage_reason(facts: Facts) -> str | None:
         source = pattern.get("Regex") if isinstance(pattern, dict) else None
         if source is not None and shipped_pattern(ENGINE, (str(source),)) is None:
             return f"nothing is proved about tokenizers 1.x and a Split on {source!r}"
+    for stage in facts.normalizers:
+        pattern = dict(stage.settings).get("pattern")
+        if isinstance(pattern, dict) and pattern != {"Regex": " {2,}"}:
+            return f"nothing is proved about tokenizers 1.x and Replace of {pattern}"
     return None
 
 

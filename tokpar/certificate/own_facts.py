@@ -130,6 +130,8 @@ def _of_line_one(facts: Facts) -> Facts:
     found = "where tokenizers 1.x finds its added tokens is not proved" if unsure else None
     sources = filter(None, map(regex_of, facts.pre_tokenizers))
     strange = not all(is_shipped("oniguruma", (source,)) for source in sources)
+    replaced = {*map(regex_of, (s for s in facts.normalizers if s.kind == "Replace"))}
+    strange |= not replaced <= {None, " {2,}"}
     behind = moved and facts.scheme not in ("regex", "whole")
     return replace(
         facts,

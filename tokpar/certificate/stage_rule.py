@@ -18,6 +18,7 @@ from tokpar.certificate.check_context import (
     witness_values,
 )
 from tokpar.certificate.frozen_tables import MARK, SPACES, load_tables
+from tokpar.certificate.own_classes import OwnPattern
 from tokpar.certificate.own_division import DUMMY_PREFIX
 from tokpar.process.cached_property import cached_property
 from tokpar.types import Facts, NormalizerStage, Seam
@@ -251,13 +252,29 @@ class _Row:
             left_space = not content or content[-1] in SPACES
             self._no_space = self._no_space and (self._window or not left_space)
         else:
-            runs = pattern == {"Regex": " {2,}"} and content.startswith((" ", MARK))
-            lines = self._chars_behind == {"\n"}
-            sure = runs and (lines or (self._no_space and self._chars_behind == {" "}))
-            require(sure, "normalizer", f"nothing is proved about Replace of {pattern!r}")
-            if not self._window and not lines:
-                self._chars_behind = {" ", content[0]}
-            self._window = self._window and content == " "
+            source = pattern.get("Regex") if isinstance(pattern, Mapping) else None
+            require(source, "normalizer", f"nothing is proved about Replace of {pattern!r}")
+            self._replace_class(OwnPattern(str(source)), content)
+
+    def _replace_class(self, pattern: OwnPattern, content: str) -> None:
+        """Replace of a pattern that is one class: no match lies over the place."""
+        count, one = pattern.count, len(self._chars_behind) == 1
+        known = count is not None and one and self._chars_behind <= {" ", "\n"}
+        if count is None or not known:
+            raise RefusedError("normalizer", "Replace of more than one class, or an unknown place")
+        least, most = count
+        (behind,) = self._chars_behind
+        if pattern.holds(behind):
+            apart = most == 1 or (pattern.is_white and self._no_space)
+            require(apart, "normalizer", "Replace may find characters across the place")
+            begins = content[:1] in (" ", MARK) and content != ""
+            require(begins, "normalizer", f"a space becomes {content!r}")
+            alone = least > 1 and self._window
+            stays = {behind} if least > 1 else set()
+            self._chars_behind = stays if alone else stays | {content[0]}
+        if not pattern.is_white:
+            self._no_space = self._no_space and content != "" and content[-1] not in SPACES
+        self._window = self._window and pattern.is_white and content == " "
 
     def _cut(self, stages: tuple[NormalizerStage, ...]) -> bool:
         """True if some stage certainly cuts, and all stages before it are split-closed."""
@@ -323,9 +340,13 @@ class _Row:
             return _parts(behavior, inverted, before, after, joins_matches=joined)
         shipped = self._ground.tables.pattern_of("oniguruma", (source,))
         universal = shipped is not None and shipped.space_after_nonspace and behind == " "
-        plain = universal and behavior == "Isolated" and not inverted and self._no_space
-        require(plain, "pre-tokenizer", unsure)
-        return True
+        if universal and behavior == "Isolated" and not inverted and self._no_space:
+            return True
+        own = OwnPattern(source)
+        between = not own.looks_ahead and not own.holds(behind)
+        require(between, "pre-tokenizer", unsure)
+        sides = False, True
+        return all(_parts(behavior, inverted, sides, False, joins_matches=j) for j in sides)
 
     def _require_model(self) -> None:
         facts = self._ground.facts

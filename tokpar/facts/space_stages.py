@@ -232,14 +232,8 @@ def _follow_normalizer(stage: NormalizerStage, place: _Place) -> _Place:
 
 def _follow_replace(stage: NormalizerStage, place: _Place) -> _Place:
     pattern, content = stage.setting("pattern"), str(stage.setting("content"))
-    runs = pattern == {"Regex": " {2,}"} and content[:1] in (" ", MARK)
-    if runs and place.right == {"\n"}:
-        return replace(place, window=place.window and content == " ")
-    if runs and place.solid and place.right == {" "}:
-        begins = frozenset(" " if place.window else " " + content[0])
-        return replace(place, window=place.window and content == " ", right=begins)
     if not isinstance(pattern, str) or not pattern:
-        raise _UnprovedError("the normalizer Replace with a regex")
+        return _follow_class(pattern, content, place)
     if pattern == " " and content == MARK:
         marked = frozenset(MARK if char == " " else char for char in place.right)
         return replace(place, window=False, right=marked)
@@ -248,6 +242,30 @@ def _follow_replace(stage: NormalizerStage, place: _Place) -> _Place:
     kept = place.window or (content != "" and _SPACE.match(content[-1]) is None)
     spared_chars = place.spared_chars.union(*((c, c.lower(), c.upper()) for c in pattern))
     return replace(place, solid=place.solid and kept, spared_chars=spared_chars)
+
+
+def _follow_class(pattern: object, content: str, place: _Place) -> _Place:
+    """Replace of a regex that is one class, single or repeated (theorem 50)."""
+    from tokpar.facts.space_patterns import class_pattern  # only a regex needs the parser
+
+    source = pattern.get("Regex") if isinstance(pattern, dict) else None
+    found = class_pattern(str(source)) if source else None
+    (char,) = place.right if len(place.right) == 1 else ("",)
+    held = found.holds(char) if found is not None and char in (" ", "\n") else None
+    if found is None or held is None:
+        raise _UnprovedError("the normalizer Replace with a regex")
+    window = place.window and found.is_white and content == " "
+    kept = found.is_white or (content != "" and _SPACE.match(content[-1]) is None)
+    solid = place.solid and kept
+    if not held:
+        return replace(place, solid=solid, window=window)
+    if found.joins and not (found.is_white and place.solid):
+        raise _UnprovedError(f"the normalizer Replace of {source!r}, which may lie across a space")
+    if content[:1] not in (" ", MARK) or not content:
+        raise _UnprovedError(f"the normalizer Replace of {source!r} by {content!r}")
+    single = found.least > 1 and place.window  # no white space stands behind it
+    right = {char} if single else {char, content[0]} if found.least > 1 else {content[0]}
+    return replace(place, solid=solid, window=window, right=frozenset(right))
 
 
 def _by_table(stage: NormalizerStage, place: _Place) -> _Place:
@@ -361,6 +379,11 @@ def _split(stage: NormalizerStage, place: _Place) -> bool:
     known = shipped_pattern("oniguruma", (str(source),)) if plain else None
     if known is not None and known.spaces and place.solid and place.right == {" "}:
         return True
+    from tokpar.facts.space_patterns import never_holds  # as above
+
+    (char,) = place.right if len(place.right) == 1 else ("",)
+    if source and char in (" ", "\n") and never_holds(str(source), char):
+        return all(_edge(behavior, invert, x, False) for x in (False, True))
     raise _UnprovedError(f"the pre-tokenizer Split on {pattern!r} ({how})")
 
 
