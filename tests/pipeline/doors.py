@@ -21,6 +21,7 @@ from tests.support.tokenizers_drawn import contents, is_panic
 from tokpar.chunks import encoded_text, end_ids
 from tokpar.compiled import compiled_build, compiled_call, front
 from tokpar.contract.adapter import inserted_ids
+from tokpar.cuts import firm_cuts
 from tokpar.errors import OptionError
 from tokpar.pipeline import short_texts
 from tokpar.sessions import editing
@@ -51,7 +52,8 @@ def small_sizes(rng: random.Random) -> Iterator[None]:
         for module, values in (
             (encoded_text, dict.fromkeys(("REGION", "LOCATED"), rng.choice((1, 9, 1 << 20)))),
             (end_ids, {"_LEAST_CHARS": 1, "_CHARS_PER_TOKEN": 1}),
-            (editing, {"SEGMENT": 2, "_FIRST_REACH": 8}),
+            (editing, dict.fromkeys(("SEGMENT", "COMPILED_SEGMENT"), rng.choice((2, 9)))),
+            (firm_cuts, {"_LEAST_REACH": rng.choice((1, 8))}),
             (
                 front,
                 {"LONGEST_ALONE": rng.choice((1, 9, 1 << 16)), "FEW_TEXTS": rng.choice((1, 64))},

@@ -13,6 +13,7 @@ from tests.support.trips import trip_of
 from tokpar.adapters.hf_version import installed_release
 from tokpar.compiled.compiled_call import CompiledCall
 from tokpar.encoder import LEFT_OVER
+from tokpar.sessions.rope import segments_after
 
 pytestmark = [
     needs_kernel,
@@ -79,3 +80,19 @@ def test_counting_makes_no_encoding(encoder: tokpar.Encoder) -> None:
     encoder.count(TEXT, limit=5)
     assert within(trip_of(lambda: encoder.count(TEXT, limit=5)), 5, 9)
     assert encoder.count(TEXT, limit=5) == 6
+
+
+def test_an_edit_of_a_session_takes_fifteen_files_and_sixty_functions(
+    encoder: tokpar.Encoder,
+) -> None:
+    session = encoder.session(TEXT * 300)
+    session.fork().append(TEXT)
+    assert within(trip_of(lambda: encoder.session(TEXT)), 16, 50)
+    for edit in (
+        lambda: session.append(TEXT),
+        lambda: session.replace(40_000, 40_009, TEXT),
+        lambda: session.truncate(len(session) - 9),
+    ):
+        trip = trip_of(edit)
+        assert within(trip, 15, 60), trip
+    assert len([*segments_after(session._state.rope, 0)]) > 2

@@ -13,14 +13,13 @@ from tokenizers import AddedToken, Tokenizer, models, normalizers
 
 import tokpar
 from tests.conftest import drawn
-from tests.sessions.traces import ids_of
+from tests.sessions.traces import check_edges, ids_of, small_segments
 from tests.support.adapters_drawn import contents_of, drawn_adapter, drawn_text
 from tests.support.fakes import WordHash
 from tests.support.session_models import token
 from tests.support.tokenizers_drawn import is_panic
 from tokpar.contract.interfaces import TokenizerAdapter, facts_of
 from tokpar.errors import EngineError, OptionError
-from tokpar.sessions import editing
 from tokpar.sessions.session import Session
 
 pytestmark = pytest.mark.ids
@@ -69,6 +68,7 @@ def check_placeholders(rng: random.Random, adapter: TokenizerAdapter, seen: Coun
     assert found == np.repeat(own, counts).tolist() == ids_of(adapter, text), session.text
     assert own[: patch.replace_from].tolist() + patch.replacement_ids.tolist() == found
     assert session.char_spans.tolist() == np.repeat(spans, counts, 0).tolist()
+    check_edges(session)
     fork, more = session.fork(), drawn_text(rng, tokens, 3)
     fork.append(more)
     seen["appended"] += counts.max(initial=1) > 1
@@ -83,17 +83,15 @@ def drawn_collisions(rng: random.Random) -> TokenizerAdapter:
     return tokpar.load(made(*tokens))
 
 
-def test_placeholders_of_drawn_tokenizers_have_the_ids_of_all_copies(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(editing, "SEGMENT", 2)  # so that segments are divided, too
+def test_placeholders_of_drawn_tokenizers_have_the_ids_of_all_copies() -> None:
     seen, rng = Counter[str](), random.Random("placeholders")
     while seen["tokenizers"] < drawn(300):
         try:
             adapter = rng.choice((drawn_adapter, drawn_collisions))(rng)
             seen["tokenizers"] += 1
-            for _ in range(4):
-                check_placeholders(rng, adapter, seen)
+            for reach in (1, 2, 4, 8):
+                with small_segments(2, reach):  # so that segments are divided, too
+                    check_placeholders(rng, adapter, seen)
         except (OptionError, EngineError):
             continue
         except BaseException as error:

@@ -15,7 +15,7 @@ from tokenizers import AddedToken, Tokenizer
 
 import tokpar
 from tests.conftest import drawn
-from tests.sessions.traces import check_pins, ids_of
+from tests.sessions.traces import check_edges, check_pins, ids_of, small_segments
 from tests.support.adapters_drawn import drawn_adapter
 from tests.support.fakes import WordHash
 from tests.support.seams import part
@@ -23,8 +23,8 @@ from tests.support.tokenizers_drawn import named_tokenizers
 from tokpar.contract.adapter import token_bytes_of
 from tokpar.contract.interfaces import Decodes, facts_of
 from tokpar.errors import FileFormatError, OptionError
-from tokpar.sessions import editing
 from tokpar.sessions.common_ends import common_prefix, common_suffix
+from tokpar.sessions.rope import segments_after
 
 pytestmark = pytest.mark.ids
 
@@ -114,7 +114,7 @@ def test_appends_of_single_characters_leave_long_segments() -> None:
     session = encoder_of("cl100k_part").session()
     for char in PROSE * 20:
         session.append(char)
-    segments = list(editing.segments_after(session._state.rope, 0))
+    segments = list(segments_after(session._state.rope, 0))
     assert len(segments) < len(session) / 100
     assert session.unprocessed_ids.tolist() == ids_of(session._tokenizer, PROSE * 20)
 
@@ -250,6 +250,20 @@ def test_a_session_comes_back_from_bytes_and_goes_on() -> None:
         assert again.unprocessed_ids.tolist() == session.unprocessed_ids.tolist()
         assert again.canonical == session.canonical
         assert again.revision == session.revision
+
+
+@pytest.mark.parametrize("name", ["cl100k_part", "llama_style", "bert_part"])
+def test_a_blob_whose_segments_end_elsewhere_goes_on_with_the_right_ids(name: str) -> None:
+    """An earlier release kept segments between cuts that were certified in their text only."""
+    encoder = encoder_of(name)
+    with small_segments(2, 3):
+        blob = encoder.session(PROSE).to_bytes()
+    for place in range(len(PROSE)):
+        session = encoder.session_from_bytes(blob)
+        check_edges(session)
+        session.replace(place, place, "x")
+        expected = ids_of(encoder.tokenizer, PROSE[:place] + "x" + PROSE[place:])
+        assert session.unprocessed_ids.tolist() == expected
 
 
 def test_a_blob_that_is_cut_changed_or_of_another_tokenizer_is_refused() -> None:

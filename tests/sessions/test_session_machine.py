@@ -15,17 +15,16 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
 
 import tokpar
-from tests.sessions.traces import ids_of
+from tests.sessions.traces import check_edges, ids_of, small_segments
 from tests.support.adapters_drawn import contents_of, drawn_adapter, drawn_text
 from tests.support.tokenizers_drawn import named_tokenizers
 from tokpar.errors import EngineError, OptionError
 from tokpar.pipeline import short_texts
-from tokpar.sessions import editing
 from tokpar.sessions.session import Session, SessionPatch
 
 NAMES = sorted(named_tokenizers())
-SIZES = [(1, 4, 2, 8), (2, 8, 4, 16), (4, 16, 8, 64), (256, 512, 1024, 1 << 13)]
-"""Of segments, the first reach, long segments, and short texts."""
+SIZES = [(1, 1, 8), (2, 2, 16), (4, 3, 64), (3, 8, 64), (256, 30, 1 << 13)]
+"""Of segments, the reach of their edges, and short texts."""
 MOST = 400
 RANDOM = st.randoms(use_true_random=False)
 
@@ -49,9 +48,8 @@ class SessionMachine(RuleBasedStateMachine):
             adapter = tokpar.load(tokenizer, **{"disallowed_special": ()} if is_tiktoken else {})
         self.adapter, self.tokens = adapter, contents_of(adapter)
         self.encoder, self.all = tokpar.Encoder(adapter), list[Session]()
-        names = dict(zip(("SEGMENT", "_FIRST_REACH", "_LONG_SEGMENT"), sizes, strict=False))
         self.patches = ExitStack()
-        self.patches.enter_context(mock.patch.multiple(editing, **names))
+        self.patches.enter_context(small_segments(sizes[0], sizes[1]))
         self.patches.enter_context(mock.patch.multiple(short_texts, MOST_DIRECT_CHARS=sizes[-1]))
 
     def teardown(self) -> None:
@@ -100,6 +98,7 @@ class SessionMachine(RuleBasedStateMachine):
     def all_have_the_ids_of_a_full_encode(self) -> None:
         for session in getattr(self, "all", ()):
             assert session.unprocessed_ids.tolist() == ids_of(self.adapter, session.text)
+            check_edges(session)
 
     def _kept(self, session: Session) -> Session:
         self.all.append(session)

@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 from unittest import mock
 
@@ -14,7 +15,14 @@ from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizer
 
 import tokpar
 from tests.conftest import drawn
-from tests.sessions.traces import check_costable, check_stable, cuts_of, ids_of
+from tests.sessions.traces import (
+    check_costable,
+    check_firm,
+    check_stable,
+    cuts_of,
+    ids_of,
+    small_segments,
+)
 from tests.support.adapters_drawn import drawn_adapter
 from tests.support.seams import part
 from tests.support.session_models import CL100K, byte_level, token
@@ -23,7 +31,7 @@ from tokpar.contract.interfaces import TokenizerAdapter
 from tokpar.cuts.stable_cuts import Edge, StableCuts, Window
 from tokpar.errors import EngineError, OptionError
 from tokpar.sessions import editing
-from tokpar.sessions.editing import Editing
+from tokpar.sessions.rope import edge_before as rope_edge_before
 
 pytestmark = pytest.mark.ids
 
@@ -84,13 +92,13 @@ class Witness:
 
 
 WITNESSES = (
-    Witness("a", gpt2, "b ", "s", 1, tokens=(token("b s"),)),
+    Witness("a", gpt2, "b s", ".", 1, tokens=(token("b s."),)),
     Witness("a of a chat", llama3, "see <|im e", "nd|>", 8, tokens=(token("<|im end|>"),)),
     Witness("b", llama3, "b>", "b", 1,
             tokens=(token(">b", single_word=True),)),
     Witness("d", metaspace, "  .", "< ", 1, tokens=(token(".< ", lstrip=True),)),
     Witness("N", lambda: llama3(normalizers.Replace("ab", " ")), "\na", "b\n", 1),
-    Witness("co a", bert, ">", "<<", 1, False, (token("><<"),)),
+    Witness("co a", bert, ">", "<<<", 2, False, (token("><<<"),)),
     Witness("co b", bert, "<>", ">a", 1, False, (token("<>>", single_word=True),)),
     Witness("co c", metaspace, ">", "\n b", 1, False, (token(">", rstrip=True),)),
     Witness("co N", lambda: llama3(normalizers.Replace("ab", " ")), "a", "b.", 1, False),
@@ -120,6 +128,7 @@ def test_drawn_stable_and_costable_cuts_hold_beside_all_that_is_drawn() -> None:
             adapter = drawn_adapter(rng)
             check_stable(rng, adapter, seen)
             check_costable(rng, adapter, seen)
+            check_firm(rng, adapter, seen)
         except (EngineError, OptionError):
             continue
         except BaseException as error:
@@ -138,13 +147,6 @@ def _no_single_word(edges: list[Edge]) -> list[Edge]:
 _STARTS, _ENDS = Window._open_starts.func, Window._open_ends.func  # type: ignore[attr-defined]
 
 
-def _whole_text(self: Editing, first: int) -> str:
-    """The judged text of a mutant that takes a cut of S for a cut of S[:i]."""
-    from tokpar.sessions.rope import slice_of
-
-    return slice_of(self._rope, first, self._length)
-
-
 MUTANTS: dict[str, tuple[type, dict[str, Any]]] = {
     "a": (Window, {"_last_read": lambda self, seam: 0}),
     "b": (Window, {"_open_starts": property(lambda self: _no_single_word(_STARTS(self)))}),
@@ -158,39 +160,48 @@ MUTANTS: dict[str, tuple[type, dict[str, Any]]] = {
 """The code without one condition of lemma 35 each, by the name of the condition's witness."""
 
 
-def session_ids(witness: Witness, adapter: TokenizerAdapter) -> list[int]:
-    """The ids of a session that begins with one text of a witness and gets the other one."""
+REACHES = (1, 2, 3)
+
+
+def long_enough(witness: Witness, more: str) -> tuple[str, str]:
+    """The two texts, the judged one with `more`: so long that it is kept in segments."""
+    if witness.later:
+        return more + witness.left, witness.right
+    return witness.left, witness.right + more
+
+
+def session_ids(left: str, right: str, later: bool, adapter: TokenizerAdapter) -> list[int]:
+    """The ids of a session that begins with one text and gets the other one."""
     encoder = tokpar.Encoder(adapter)
-    with mock.patch.multiple(editing, SEGMENT=1, _FIRST_REACH=max(1, len(witness.judged))):
-        if witness.later:
-            session = encoder.session(witness.left)
-            session.append(witness.right)
-        else:
-            session = encoder.session(witness.right)
-            session.replace(0, 0, witness.left)
-    assert session.text == witness.left + witness.right
+    session = encoder.session(left if later else right)
+    if later:
+        session.append(right)
+    else:
+        session.replace(0, 0, left)
+    assert session.text == left + right
     return session.unprocessed_ids.tolist()
 
 
-def ids_of_sum(witness: Witness, adapter: TokenizerAdapter) -> list[int]:
-    """The ids of the sum of two sessions that have one text of a witness each."""
+def ids_of_sum(left: str, right: str, later: bool, adapter: TokenizerAdapter) -> list[int]:
+    """The ids of the sum of two sessions that have one text each."""
     encoder = tokpar.Encoder(adapter)
-    with mock.patch.multiple(editing, SEGMENT=1, _FIRST_REACH=max(1, len(witness.judged))):
-        whole = encoder.session(witness.left) + encoder.session(witness.right)
-    assert whole.text == witness.left + witness.right
+    whole = encoder.session(left) + encoder.session(right)
+    assert whole.text == left + right
     return whole.unprocessed_ids.tolist()
 
 
 @pytest.mark.parametrize("name", ["a", "b", "d", "N", "co a", "co b", "co c", "co N"])
 def test_without_a_condition_the_session_has_wrong_ids(name: str) -> None:
-    witness = BY_NAME[name]
-    adapter = witness.adapter()
-    expected = ids_of(adapter, witness.left + witness.right)
-    assert session_ids(witness, adapter) == ids_of_sum(witness, adapter) == expected
+    witness, wrong = BY_NAME[name], Counter[Any]()
     owner, changes = MUTANTS[name]
-    with mock.patch.multiple(owner, **changes):
-        assert session_ids(witness, witness.adapter()) != expected
-        assert ids_of_sum(witness, witness.adapter()) != expected
+    for more, way, reach in product(("a", "aaa"), (session_ids, ids_of_sum), REACHES):
+        left, right = long_enough(witness, more)
+        expected = ids_of(witness.adapter(), left + right)
+        with small_segments(1, reach):
+            assert way(left, right, witness.later, witness.adapter()) == expected
+            with mock.patch.multiple(owner, **changes):
+                wrong[way] += way(left, right, witness.later, witness.adapter()) != expected
+    assert min(wrong.values()) > 0
 
 
 def after_mark() -> TokenizerAdapter:
@@ -212,15 +223,13 @@ def test_truncation_judges_the_cut_in_what_is_left() -> None:
     assert session.unprocessed_ids.tolist() == ids_of(adapter, kept)
 
 
-def test_a_session_that_judges_a_truncation_in_the_whole_text_has_wrong_ids() -> None:
-    """Llama 2, "a b": the space is absorbed only as long as "b" follows it."""
+def test_a_session_that_keeps_a_cut_whose_reach_is_edited_has_wrong_ids() -> None:
+    """Llama 2, "xxab cdee": the space is absorbed only as long as "c" follows it."""
     adapter, found = tokpar.load(part("llama_style"), add_special_tokens=False), []
-    for left_context in (Editing._left_context_from, _whole_text):
-        with (
-            mock.patch.multiple(editing, SEGMENT=1, _FIRST_REACH=20),
-            mock.patch.object(Editing, "_left_context_from", left_context),
-        ):
-            session = tokpar.Encoder(adapter).session("a b")
-            session.truncate(2)
-        found.append(session.unprocessed_ids.tolist() == ids_of(adapter, "a "))
+    near = lambda rope, place: rope_edge_before(rope, place + 3)  # noqa: E731
+    for edge_before in (rope_edge_before, near):
+        with small_segments(1, 3), mock.patch.object(editing, "edge_before", edge_before):
+            session = tokpar.Encoder(adapter).session("xxab cdee")
+            session.truncate(5)
+        found.append(session.unprocessed_ids.tolist() == ids_of(adapter, "xxab "))
     assert found == [True, False]

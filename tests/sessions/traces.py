@@ -4,13 +4,51 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from unittest import mock
 
 import tokpar
 from tests.support.adapters_drawn import contents_of, continuations, drawn_text, predecessors
 from tokpar.contract.adapter import token_bytes_of
 from tokpar.contract.interfaces import TokenizerAdapter, facts_of
+from tokpar.cuts.firm_cuts import FirmCuts
 from tokpar.cuts.stable_cuts import StableCuts, Window, stable_cuts_for
+from tokpar.sessions import editing, placeholders, session_bytes
+from tokpar.sessions.rope import segments_after, slice_of
 from tokpar.sessions.session import Session
+from tokpar.types import Facts
+
+
+@contextmanager
+def small_segments(size: int, reach: int) -> Iterator[None]:
+    """Segments of sessions are of `size` code points, between cuts that `reach` code points on
+    either side certify."""
+
+    def firm(facts: Facts) -> FirmCuts:
+        return FirmCuts(stable_cuts_for(facts), reach)
+
+    with ExitStack() as stack:
+        both = {"SEGMENT": size, "COMPILED_SEGMENT": size}
+        stack.enter_context(mock.patch.multiple(editing, **both))
+        for module in (editing, placeholders, session_bytes):
+            stack.enter_context(mock.patch.object(module, "firm_cuts_for", firm))
+        yield
+
+
+def check_edges(session: Session) -> None:
+    """Each edge between two segments that an edit may meet is a firm cut of the text around it."""
+    cuts = editing.firm_cuts_for(facts_of(session._tokenizer))
+    state = session._state
+    for rope in (state.rope, state.rope_by_itself):
+        if rope is None:
+            continue
+        text = slice_of(rope, 0, rope.chars)
+        for at, segment in segments_after(rope, 0):
+            if at:
+                seam = cuts.seam(text, at)
+                assert seam is not None, (text, at)
+                assert seam.absorbed == segment.absorbed_chars
 
 
 def ids_of(adapter: TokenizerAdapter, text: str) -> list[int]:
@@ -32,6 +70,24 @@ def check_stable(rng: random.Random, adapter: TokenizerAdapter, seen: Counter[st
             seen["stable x continuation"] += 1
             whole = text + more
             assert ids_of(adapter, whole) == left + ids_of(adapter, whole[skipped:]), (whole, p)
+
+
+def check_firm(rng: random.Random, adapter: TokenizerAdapter, seen: Counter[str]) -> None:
+    """Each firm cut of a drawn text against what may stand before its window, and after it."""
+    tokens, reach = contents_of(adapter), rng.choice((1, 2, 3, 5))
+    firm = FirmCuts(stable_cuts_for(facts_of(adapter)), reach)
+    text = drawn_text(rng, tokens, 10)
+    for p in range(1, len(text)):
+        seam = firm.seam(text, p)
+        if seam is None:
+            continue
+        window = text[p - reach : p + reach]
+        further = continuations(rng, tokens, window)
+        for before in predecessors(rng, tokens, window):
+            seen["firm x around"] += 1
+            whole, at = before + window + rng.choice(further), len(before) + reach
+            right = ids_of(adapter, whole[at + seam.absorbed :])
+            assert ids_of(adapter, whole) == ids_of(adapter, whole[:at]) + right, (whole, at)
 
 
 def check_costable(rng: random.Random, adapter: TokenizerAdapter, seen: Counter[str]) -> None:

@@ -43,6 +43,11 @@ class PartEncoder:
         the tokenizer refuses."""
         return self.rows_and_ways(texts)[0]
 
+    @property
+    def is_compiled(self) -> bool:
+        """True if the compiled call encodes parts, or gives back those that it cannot decide."""
+        return self._front is not None and self._front.call is not None
+
     def rows_and_ways(self, texts: Sequence[str]) -> tuple[Rows, Mapping[str, int]]:
         """Returns one row per text, and how many texts were encoded in each way."""
         known = None if self._front is None or not texts else self._front.many(texts)

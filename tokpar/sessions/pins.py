@@ -22,10 +22,12 @@ from tokpar.errors import OptionError
 from tokpar.process.cached_property import cached_property
 from tokpar.results.adding_up import concatenate
 from tokpar.results.spans import spans_of
-from tokpar.sessions.rope import Rope, ids_after, segments_after, slice_of
+from tokpar.sessions.rope import Rope, ids_after, slice_of
 from tokpar.types import Rows
 
 Encode = Callable[[str], IdArray]
+_APART = 256
+"""The least number of code points between two cuts by which the regions of a text are told."""
 _NO_IDS: IdArray = np.empty(0, np.uint32)
 
 
@@ -67,14 +69,6 @@ class TranscriptRow:
     def count(self) -> int:
         whole = 0 if self.rope is None else self.rope.count
         return len(self.pinned_ids) if self.data is not None else whole - self.skipped_ids
-
-    def edges(self) -> Iterator[tuple[int, int]]:
-        """Yield (code points, ids) before each cut inside the text that absorbs nothing."""
-        place = ids = 0
-        for _, segment in segments_after(self.rope, 0):
-            if place > self.skipped_chars and not segment.absorbed_chars:
-                yield place - self.skipped_chars, ids - self.skipped_ids
-            place, ids = place + segment.chars, ids + segment.count
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +200,7 @@ def regions_of(
     rows = [row for row in rows if row.text or row.count]
     text = "".join(row.text for row in rows)
     ids = concatenate([row.ids for row in rows])
-    edges = _known_edges(rows, _Judge(text, cuts))
+    edges = _known_edges(rows, _Judge(text, cuts), encode)
     found: list[Region] = []
     for (start, first, cored), (stop, last, _) in pairwise(edges):
         part = text[start:stop]
@@ -247,7 +241,21 @@ class _Judge:
         ]
 
 
-def _known_edges(rows: Sequence[TranscriptRow], judge: _Judge) -> list[tuple[int, int, bool]]:
+def _edges_in(row: TranscriptRow, cuts: StableCuts, encode: Encode) -> Iterator[tuple[int, int]]:
+    """Yield (code points, ids) before each cut inside a text row that absorbs nothing."""
+    if row.data is not None:
+        return
+    text, start, count = row.rope_text, 0, 0
+    for seam in Window(cuts, text, True, True).spread(row.skipped_chars, len(text), _APART):
+        if not seam.absorbed:
+            count += len(encode(text[start : seam.position]))
+            start = seam.position
+            yield start - row.skipped_chars, count - row.skipped_ids
+
+
+def _known_edges(
+    rows: Sequence[TranscriptRow], judge: _Judge, encode: Encode
+) -> list[tuple[int, int, bool]]:
     """(code points, ids) before each cut that divides the transcript, and before its two ends.
 
     The third value is True if the part up to the next edge lies in the text of one row, between two
@@ -257,7 +265,8 @@ def _known_edges(rows: Sequence[TranscriptRow], judge: _Judge) -> list[tuple[int
     for row in rows:
         if place and judge.is_cut(place):
             edges.append((place, count, False))
-        inside = [(place + p, count + n) for p, n in row.edges() if judge.is_cut(place + p)]
+        known = _edges_in(row, judge.cuts, encode)
+        inside = [(place + p, count + n) for p, n in known if judge.is_cut(place + p)]
         if inside:
             edges += [(*inside[0], len(inside) > 1)]
         if len(inside) > 1:

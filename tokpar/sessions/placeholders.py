@@ -9,10 +9,11 @@ import numpy as np
 from tokpar.contract.interfaces import TokenizerAdapter, facts_of
 from tokpar.cuts.added_token_edges import TokenEdges
 from tokpar.cuts.finder import finder_for
+from tokpar.cuts.firm_cuts import firm_cuts_for
 from tokpar.errors import OptionError
 from tokpar.process.limits import require_count
 from tokpar.sessions.pins import TranscriptRow
-from tokpar.sessions.rope import Segment, divide, ids_after, rope_of
+from tokpar.sessions.rope import Segment, divide, ids_after, join_until, rope_of
 from tokpar.types import AddedToken
 
 _INSTEAD = "; write the copies into the text instead, and update the session"
@@ -47,10 +48,12 @@ def expand_placeholders(
     pieces = divide(row.rope, ends)
     rows = [TranscriptRow(rope_of(pieces[0]), row.skipped_chars, row.skipped_ids)]
     context = Segment(content, own_id)
+    # the cuts beside a placeholder were firm in the text that is now before the context
+    near = max(firm_cuts_for(facts_of(tokenizer)).reach, len(content) + 1)
     for count, piece in zip(counts, pieces[2::2], strict=True):
         copies = np.repeat(own_id, count)
         rows.append(TranscriptRow(data=content.encode(), pinned_ids=copies, repeats=True))
-        rows.append(TranscriptRow(rope_of([context, *piece]), len(content), 1))
+        rows.append(TranscriptRow(rope_of(join_until([context, *piece], near)), len(content), 1))
     return tuple(rows)
 
 

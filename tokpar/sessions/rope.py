@@ -18,13 +18,11 @@ class Segment:
     """The text between two certified cuts, and its ids.
 
     `absorbed_chars`: how many code points at the start of `text` the ids do not hold, because the
-    tokenizer puts a dummy prefix in their place (theorem 6.4). `searched_chars`: so many code
-    points at the start of `text` are known to hold no stable cut."""
+    tokenizer puts a dummy prefix in their place (theorem 6.4)."""
 
     text: str
     ids: IdArray
     absorbed_chars: int = 0
-    searched_chars: int = 0
 
     @property
     def height(self) -> int:
@@ -114,6 +112,53 @@ def split(rope: Rope, position: int) -> tuple[Rope, Rope]:
     return join_ropes(rope.left, left), right
 
 
+def first_segment(tree: Tree) -> Segment:
+    """The first segment of a rope."""
+    while isinstance(tree, Node):
+        tree = tree.left
+    return tree
+
+
+def edge_before(rope: Rope, position: int) -> int:
+    """The last start of a segment at or before code point `position`; 0 if there is none."""
+    start, tree = 0, rope
+    while isinstance(tree, Node):
+        middle = start + tree.left.chars
+        if middle <= position:
+            start, tree = middle, tree.right
+        else:
+            tree = tree.left
+    return start
+
+
+def edge_after(rope: Rope, position: int) -> int:
+    """The first start of a segment at or after code point `position`; the end if there is none."""
+    start, stop, tree = 0, 0 if rope is None else rope.chars, rope
+    while isinstance(tree, Node):
+        middle = start + tree.left.chars
+        if middle < position:
+            start, tree = middle, tree.right
+        else:
+            stop, tree = middle, tree.left
+    return stop
+
+
+def join_segments(segments: Sequence[Segment]) -> Segment:
+    """One segment in place of neighbours."""
+    text, ids = "".join(each.text for each in segments), [each.ids for each in segments]
+    return Segment(text, concatenate(ids), segments[0].absorbed_chars)
+
+
+def join_until(segments: Sequence[Segment], least: int) -> list[Segment]:
+    """The segments, with those that start before code point `least` joined to one."""
+    place, count = 0, 0
+    for segment in segments:
+        if count and place >= least:
+            break
+        place, count = place + segment.chars, count + 1
+    return [join_segments(segments[:count]), *segments[count:]] if count else []
+
+
 def divide(rope: Rope, edges: Sequence[tuple[int, int]]) -> list[list[Segment]]:
     """The segments before, between and after `edges`: (code points, ids) before each, ascending.
 
@@ -133,19 +178,6 @@ def divide(rope: Rope, edges: Sequence[tuple[int, int]]) -> list[list[Segment]]:
         pieces[-1] += [rest] if rest.text or rest.count else []
         place, count = place + rest.chars, count + rest.count
     return pieces
-
-
-def segments_before(rope: Rope, position: int) -> Iterator[tuple[int, Segment]]:
-    """Yield (start, segment) of all segments that start before `position`, from last to first."""
-    waiting = [(0, rope)] if rope is not None else []
-    while waiting:
-        start, tree = waiting.pop()
-        if start >= position:
-            continue
-        if isinstance(tree, Segment):
-            yield start, tree
-        else:
-            waiting += [(start, tree.left), (start + tree.left.chars, tree.right)]
 
 
 def segments_after(rope: Rope, position: int) -> Iterator[tuple[int, Segment]]:

@@ -17,11 +17,11 @@ from tokpar.errors import OptionError
 from tokpar.process.cached_property import cached_property
 from tokpar.process.fork_locks import own_lock
 from tokpar.process.limits import require_text
-from tokpar.results.adding_up import EncodeRows, concatenate
+from tokpar.results.adding_up import concatenate
 from tokpar.results.encoding import Encoding
 from tokpar.results.spans import postprocess_single
 from tokpar.sessions.common_ends import common_prefix, common_suffix
-from tokpar.sessions.editing import Edit, Editing, ids_of
+from tokpar.sessions.editing import Edit, Editing, EncodesParts, ids_of
 from tokpar.sessions.pins import (
     NO_PINS,
     PinnedRows,
@@ -48,7 +48,7 @@ class EncodesTexts(Protocol):
     def encode(self, text: str) -> Encoding: ...
 
     @property
-    def rows_of_parts(self) -> EncodeRows: ...
+    def rows_of_parts(self) -> EncodesParts: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,10 +85,10 @@ class Session:
     def __init__(self, encoder: EncodesTexts, text: str = "") -> None:
         self._encoder = encoder
         self._tokenizer = encoder.tokenizer
-        self._encode_rows = encoder.rows_of_parts
+        self._editing = Editing(encoder.tokenizer, encoder.rows_of_parts)
         self._lock = own_lock(self)
         text = _check_text(text)
-        self._state = SessionState(rope=self._edit(None, 0, 0, text).rope, text=text)
+        self._state = SessionState(rope=self._editing.edit(None, 0, 0, text).rope, text=text)
 
     def __repr__(self) -> str:
         state = self._state
@@ -219,7 +219,7 @@ class Session:
                 pinned_ids, rows = concatenate([rows[-1].pinned_ids, pinned_ids]), rows[:-1]
             pin = TranscriptRow(data=data, pinned_ids=pinned_ids)
             context = context_of(stable_cuts_for(facts_of(tokenizer)), pin.text)
-            rope = self._edit(None, 0, 0, context).rope
+            rope = self._editing.edit(None, 0, 0, context).rope
             pins = _pinned_rows((*rows, pin), context, rope)
             state = self._state = state.edited(before, pins=pins, rope=rope)
             end = state.chars
@@ -294,7 +294,7 @@ class Session:
         parts, pins = read_session(blob, session._tokenizer), NO_PINS
         if parts.rows:
             context = slice_of(parts.rope, 0, parts.context)
-            before = session._edit(None, 0, 0, context).rope
+            before = session._editing.edit(None, 0, 0, context).rope
             pins = _pinned_rows(parts.rows, context, before)
         own = parts.rope_by_itself, parts.by_itself, parts.revision
         session._state = SessionState(pins, parts.rope, *own)
@@ -348,7 +348,7 @@ class Session:
         context, own, known = len(pinned.context), len(pinned.context_ids), state.last_row.count
         start, stop = start - pinned.chars, stop - pinned.chars
         rope = join_ropes(state.rope, added_rope)
-        edit = self._edit(rope, start + context, stop + context, text)
+        edit = self._editing.edit(rope, start + context, stop + context, text)
         edit_by_itself = None
         if own and not np.array_equal(first_ids(edit.rope, own), pinned.context_ids):
             edit_by_itself = self._edit_by_itself(edit.rope, start, stop, text, added_rope)
@@ -384,9 +384,11 @@ class Session:
         context."""
         state = self._state
         if state.by_itself:
-            return self._edit(join_ropes(state.rope_by_itself, added_rope), start, stop, text)
+            return self._editing.edit(
+                join_ropes(state.rope_by_itself, added_rope), start, stop, text
+            )
         whole = slice_of(rope, len(state.pins.context), 0 if rope is None else rope.chars)
-        return self._edit(None, 0, 0, whole)
+        return self._editing.edit(None, 0, 0, whole)
 
     def _require(self, start: int, stop: int, revision: int | None) -> None:
         """Raise OptionError for invalid positions, or if the session is at another revision."""
@@ -409,9 +411,6 @@ class Session:
                 f"the text up to code point {pinned} ends with pinned ids, which no "
                 f"edit changes; got start {start}: edit a fork that was made before the pin"
             )
-
-    def _edit(self, rope: Rope, start: int, stop: int, text: str) -> Edit:
-        return Editing(self._tokenizer, self._encode_rows, rope, start, stop, text).result()
 
 
 def _pinned_rows(rows: tuple[TranscriptRow, ...], context: str, rope: Rope) -> PinnedRows:

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from tokpar.arrays import IdArray
-from tokpar.contract.interfaces import TokenizerAdapter
+from tokpar.contract.interfaces import TokenizerAdapter, facts_of
+from tokpar.cuts.firm_cuts import FirmCuts, firm_cuts_for
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.results.adding_up import concatenate
 from tokpar.sessions.pins import TranscriptRow
-from tokpar.sessions.rope import Rope, Segment, rope_of, segments_after
+from tokpar.sessions.rope import Rope, Segment, join_segments, rope_of, segments_after
 
 MAGIC = b"tokpar session 1\n"
 _DIGEST = 32
@@ -115,7 +116,7 @@ def read_session(blob: bytes, tokenizer: TokenizerAdapter) -> SessionParts:
             f"{str(head.get('fingerprint'))[:12]}..., not {fingerprint_for(tokenizer)[:12]}..."
         )
     try:
-        reader = _Reader(content, _sizes(head))
+        reader = _Reader(content, _sizes(head), firm_cuts_for(facts_of(tokenizer)))
         rows = tuple(reader.row(row) for row in head["rows"])
         rope, rope_by_itself = reader.rope(head["rope"]), reader.rope(head["alone"])
         told = (
@@ -139,7 +140,8 @@ def _sizes(head: dict[str, Any]) -> int:
 class _Reader:
     """Read the parts of a blob in the order in which `_Writer` added them."""
 
-    def __init__(self, content: bytes, size: int) -> None:
+    def __init__(self, content: bytes, size: int, cuts: FirmCuts) -> None:
+        self._cuts = cuts
         self._data, self._next_byte = content[:size], 0
         self._ids, self._next_id = np.frombuffer(content[size:], "<u4").astype(np.uint32), 0
 
@@ -150,11 +152,24 @@ class _Reader:
         return data, ids
 
     def rope(self, parts: Sequence[Sequence[int]]) -> Rope:
-        found = []
+        """The rope of segments, joined where the cut between them is not firm, as is possible in
+        a blob of an earlier release."""
+        found, groups = list[Segment](), list[list[Segment]]()
         for size, count, absorbed in parts:
             data, ids = self.take(size, count)
             found.append(Segment(data.decode(), ids, absorbed))
-        return rope_of(found)
+        text = "".join(segment.text for segment in found)
+        place = 0
+        for segment in found:
+            seam = self._cuts.seam(text, place)
+            if seam is not None and seam.absorbed == segment.absorbed_chars:
+                groups.append([segment])
+            elif groups:
+                groups[-1].append(segment)
+            else:
+                groups.append([segment])
+            place += segment.chars
+        return rope_of([join_segments(group) for group in groups])
 
     def row(self, row: dict[str, Any]) -> TranscriptRow:
         if "pin" in row:

@@ -15,7 +15,7 @@ from tests.support.cli_runs import run
 from tests.support.drawn_runs import NAMES, adapter_of, named
 
 BEFORE = (
-    "user: hi\nassistant: <think>\n\n</think>\nHello\n" + "user: and now, what is a cut?\n" * 40
+    "user: hi\nassistant: <think>\n\n</think>\nHello\n" + "user: and now, what is a cut?\n" * 1500
 )
 AFTER = BEFORE.replace("<think>\n\n</think>\n", "")
 
@@ -26,7 +26,7 @@ def test_the_command_shows_what_is_kept_and_what_is_encoded_again(tmp_path: Path
     new.write_text(AFTER, encoding="utf-8")
     printed = run("explain", old, "--edited", new)
     assert printed.code == 0
-    assert f"the {len(tokpar.Encoder().encode(AFTER))} ids are the serial ones" in printed.out
+    assert f"the {len(tokpar.Encoder().encode(AFTER)):,} ids are the serial ones" in printed.out
     assert "⟦" in printed.out
     found = json.loads(run("explain", old, "--edited", new, "--json").out)
     assert (found["equal"], found["edited"]) == (True, str(new))
