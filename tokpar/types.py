@@ -305,8 +305,8 @@ class Facts:
     pre_tokenizers: tuple[NormalizerStage, ...] = ()
     """The pre-tokenizer stages of the scheme "spaces"."""
     chars_before_mark: frozenset[str] | None = None
-    """The characters that stand before "▁" in some token. None unless tokens are the only part of
-    the model that reaches across a "▁" (theorem 24)."""
+    """The characters that stand before "▁" in some token, or before " " if no stage changes spaces.
+    None unless tokens are the only part of the model that reaches across it (theorem 24)."""
     adjacent: Callable[[], Collection[str]] | None = None
     """Returns the one-character tokens, and all pairs of neighbouring characters in a token. A cut
     between any other two characters is certified. None if that is not known."""

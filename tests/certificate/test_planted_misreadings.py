@@ -55,7 +55,7 @@ def split(name: str, behavior: str = "isolated", invert: bool = False) -> Any:
 def words(*tokens: str, before: Any = None, normalizer: Any = None, **options: Any) -> Tokenizer:
     """BPE over characters."""
     vocab = {token: k for k, token in enumerate(["<unk>", MARK, *"abcde", *tokens])}
-    merges = [(token[0], token[1:]) for token in tokens]
+    merges = [(token[0], token[1:]) for token in tokens if len(token) > 1]
     own = Tokenizer(models.BPE(vocab, merges, **{"unk_token": "<unk>"} | options))
     own.normalizer, own.pre_tokenizer = normalizer, before
     return own
@@ -193,6 +193,18 @@ CASES: dict[str, tuple[str, Make, Make]] = {
     ),
     "ignore_merges missed": ("chars_before_mark", lambda: dummy(ignore_merges=True), dummy),
     "a token with a mark inside lost": ("chars_before_mark", lambda: dummy(f"e{MARK}"), dummy),
+    "no stage: a token with a space inside lost": (
+        "chars_before_mark", lambda: words("e ", " "), lambda: words("f", " ")
+    ),
+    "no stage: which characters tokens join misread": (
+        "adjacent", lambda: words("ab", " "), lambda: words("cd", " ")
+    ),
+    "no stage: fuse_unk missed": ("unprovable", lambda: words(fuse_unk=True), words),
+    "the regex of a Replace misread": (
+        "normalizers",
+        lambda: metaspace_behind(normalizers.Replace(Regex(r"\s+"), " ")),
+        lambda: metaspace_behind(normalizers.Replace(Regex(r"\d+"), " ")),
+    ),
     "dropout missed": ("unprovable", lambda: byte_level(dropout=0.5), byte_level),
     "the suffix of words missed": (
         "tiles", lambda: byte_level(end_of_word_suffix="</w>"), byte_level

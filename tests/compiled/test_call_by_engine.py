@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers, trainers
+from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
 
 import tokpar
 from tests.conftest import at_most, needs_below_one, needs_kernel
 from tests.support.cached_texts import ENGLISH
 from tests.support.calls_drawn import ATOMS
 from tests.support.paths import VOCAB
+from tests.support.stage_configs import CLIP
 from tokpar.adapters import hf_call
 from tokpar.compiled import compiled_build, segment_engine, segment_tables
 from tokpar.compiled.compiled_call import CompiledCall
@@ -75,6 +76,8 @@ def trained(draw: random.Random, tokenizer: Tokenizer, trainer: Any) -> Tokenize
 
 
 def staged(draw: random.Random, tokenizer: Tokenizer) -> Tokenizer:
+    if draw.random() < 0.1:  # no stage: tokens say what is joined
+        return tokenizer
     normalizer, pre_tokenizer = _normalizer(draw), _pre_tokenizer(draw)
     if normalizer is not None:
         tokenizer.normalizer = normalizer
@@ -87,6 +90,9 @@ def _normalizer(draw: random.Random) -> Any:
         *(normalizers.NFC, normalizers.NFKC, normalizers.NFD, normalizers.Lowercase),
         *(normalizers.StripAccents, normalizers.BertNormalizer, normalizers.Nmt),
         lambda: normalizers.Strip(draw.random() < 0.3, True),
+        lambda: normalizers.Replace(
+            Regex(draw.choice([r"\s+", r"\d", " {2,}", r"\s"])), draw.choice([" ", "▁", "", "x"])
+        ),
         lambda: normalizers.Replace(
             draw.choice(["``", "a", "e ", " ", "x"]), draw.choice(["", "▁", " ", "bb"])
         ),
@@ -105,6 +111,8 @@ def _pre_tokenizer(draw: random.Random) -> Any:
         lambda: pre_tokenizers.Punctuation(kind),
         lambda: pre_tokenizers.Split(" ", draw.choice([kind, "merged_with_previous"])),
         lambda: pre_tokenizers.CharDelimiterSplit(" "),
+        lambda: pre_tokenizers.Split(Regex(CLIP), "removed", invert=True),
+        lambda: pre_tokenizers.Split(Regex("[\r\n]"), kind),
     ]
     rows = [draw.choice(kinds)() for _ in range(draw.choice([1, 1, 1, 2]))]
     return pre_tokenizers.Sequence(rows)

@@ -280,6 +280,34 @@ def test_a_table_that_cannot_be_read_proves_nothing() -> None:
             2,
             id="Split that holds a space",
         ),
+        pytest.param(made(byte_bpe([]), [], []), "x b", 1, id="no stage: unknowns fuse"),
+        pytest.param(
+            made(byte_bpe([("b", " ")], " "), [], []), "ab b", 2, id="no stage: a token across"
+        ),
+        pytest.param(
+            made(byte_bpe([("a", "b")], " ", unk_token=None), [], []),
+            "axb",
+            2,
+            id="no stage: characters dropped",
+        ),
+        pytest.param(
+            made(byte_bpe([("b", "<unk>")], fuse_unk=False), [], []),
+            "ab b",
+            2,
+            id="no stage: the unknown token is merged",
+        ),
+        pytest.param(
+            made(byte_bpe([], [" ", "ab b"], ignore_merges=True), [], []),
+            "ab b",
+            2,
+            id="no stage: ignore_merges",
+        ),
+        pytest.param(
+            made(byte_bpe([], " ", end_of_word_suffix="</w>"), [], []),
+            "ab b",
+            2,
+            id="no stage: the last character of a word is spelled in another way",
+        ),
         pytest.param(made(unigram(), [MARKS]), "  a", 1, id="the model alone"),
         pytest.param(made(falling(), [], [metaspace(mark="_")]), "a\nb", 1, id="a line end"),
     ],

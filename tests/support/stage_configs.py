@@ -149,7 +149,7 @@ def row_of_one(rng: random.Random) -> list[Json]:
 
 
 def bpe(rng: random.Random) -> Json:
-    tokens, merges = ["▁", *"abcx.1中 Ġ_Aéф"], []
+    tokens, merges = ["▁", *"abcx.1中Ġ_Aéф", *rng.choice((" ", " ", ""))], []
     for _ in range(rng.randint(0, 14)):
         pair = [rng.choice(tokens), rng.choice(tokens)]
         if pair not in merges:
@@ -178,10 +178,17 @@ def model(rng: random.Random) -> Json:
 
 def drawn_config(rng: random.Random, of_one: bool = False) -> Json:
     """Any row of stages around any model. `of_one`: a row that 1.x reads, with added tokens."""
-    marks = rng.random() < 0.2
-    before = [MARKS] if marks else [normalizer(rng) for _ in range(rng.choice((0, 0, 1, 1, 2, 3)))]
+    shape = rng.random()
+    marks = shape < 0.2
+    before = (
+        [MARKS]
+        if marks
+        else []
+        if shape < 0.35
+        else [normalizer(rng) for _ in range(rng.choice((0, 0, 1, 1, 2, 3)))]
+    )
     if not of_one:
-        count = rng.choice((0, 1)) if marks else rng.randint(1, 3)
+        count = rng.choice((0, 1)) if shape < 0.35 else rng.randint(1, 3)
         return config(model(rng), before, [pre_tokenizer(rng, False) for _ in range(count)])
     row = row_of_one(rng)[: 1 if marks else None]
     flags = dict.fromkeys(("lstrip", "rstrip", "single_word", "special"), False)
@@ -249,6 +256,9 @@ SHAPES = {
     "llama, Metaspace": config(byte_bpe([["▁", "a"]], **FALLING), [], [metaspace("first", False)]),
     "t5": config(unigram(), [TABLE], [stage("WhitespaceSplit"), metaspace()]),
     "t5, runs": config(unigram(), [TABLE, RIGHT, RUNS], [metaspace()]),
+    "molecules": config(
+        byte_bpe([["a", "b"], ["1", ">"], ["b", " "]], "ab>1. `<é", fuse_unk=False), [], []
+    ),
     "albert": config(
         unigram(),
         [

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from tokpar.certificate.canonical_form import JsonForm, RankForm, Stages, regex_of, setting
 from tokpar.certificate.own_division import as_read, covers, division_of, is_shipped, kept_whole
 from tokpar.certificate.own_vocabulary import OwnVocabulary
-from tokpar.certificate.stage_rule import cuts_at_spaces
+from tokpar.certificate.stage_rule import cuts_at_spaces, sign_of_space
 from tokpar.types import AddedToken, Facts
 
 _FORMS = {"NFC", "NFD", "NFKC", "NFKD"}
@@ -146,15 +146,17 @@ def _by_stages(facts: Facts, parts: _Parts) -> Facts:
     """The facts for cuts before spaces (theorem 50), if some stage cuts at a space and nothing
     refuses the cuts at all spaces."""
     model, pieces = parts.model, parts.pieces
-    bare = all(piece.kind == "Split" and setting(piece, "pattern") == " " for piece in pieces)
-    joins = model.before_marks is not None and bare
+    at_spaces = all(piece.kind == "Split" and setting(piece, "pattern") == " " for piece in pieces)
+    bare = at_spaces if parts.normalizers else not pieces
+    before = model.before(sign_of_space(parts.normalizers, pieces))
+    joins = before is not None and bare
     found = replace(
         facts,
         scheme="spaces",
         patterns=(),
         normalizers=parts.normalizers,
         pre_tokenizers=pieces,
-        chars_before_mark=model.before_marks,
+        chars_before_mark=before,
         adjacent=model.neighbours if joins else None,
         unprovable=None,
     )

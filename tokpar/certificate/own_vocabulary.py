@@ -106,14 +106,22 @@ class OwnVocabulary:
 
     @cached_property
     def before_marks(self) -> frozenset[str] | None:
-        """The characters that some token has before a mark. None if merges may cross a mark in
-        another way, or a character may be dropped (theorems 6.4 and 24)."""
+        """The characters that some token has before "▁", see `before`."""
+        return self.before(MARK)
+
+    def before(self, sign: str) -> frozenset[str] | None:
+        """The characters that some token has before the sign of a space. None if merges may cross
+        the sign in another way, or a character may be dropped (theorems 6.4 and 24)."""
         model, tokens = self._model, self.ids
         if self.kind != "BPE" or self.marks_words or model.get("ignore_merges"):
             return None
-        if self.has_shared_ids or MARK not in tokens:
+        if self.has_shared_ids:
             return None
         unknown = model.get("unk_token")
+        if sign not in tokens:
+            fuses = model.get("fuse_unk") or model.get("byte_fallback") or unknown not in tokens
+            joined = fuses or sign == MARK or any(str(unknown) in token[1:] for token in tokens)
+            return None if joined else frozenset()
         if model.get("byte_fallback"):
             spelled = {ord(token) for token in tokens if len(token) == 1 and token.isascii()}
             if any(f"<0x{byte:02X}>" not in tokens for byte in {*range(256)} - spelled):
@@ -121,13 +129,13 @@ class OwnVocabulary:
         elif unknown not in tokens:
             return None
         found = set()
-        for token in (token for token in tokens if MARK in token.lstrip(MARK)):
-            if re.search(f"<0x[0-9A-F][0-9A-F]>{MARK}", token):
+        for token in (token for token in tokens if sign in token.lstrip(sign)):
+            if re.search(f"<0x[0-9A-F][0-9A-F]>{sign}", token):
                 return None
-            if unknown and unknown + MARK in token:
+            if unknown and unknown + sign in token:
                 return None
-            found |= {one for one, other in pairwise(token) if other == MARK}
-        return frozenset(found - {MARK})
+            found |= {one for one, other in pairwise(token) if other == sign}
+        return frozenset(found - {sign})
 
     def neighbours(self) -> frozenset[str]:
         """Returns the tokens of one character, and all pairs of neighbouring characters in

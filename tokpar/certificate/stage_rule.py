@@ -10,6 +10,7 @@ import struct
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from tokpar.certificate.canonical_form import Stages
 from tokpar.certificate.check_context import (
     CheckContext,
     RefusedError,
@@ -112,7 +113,8 @@ class Spaces:
         """Refuse unless both characters are tokens, no token has the pair, and only merges can join
         them."""
         known = self._adjacent
-        before, behind = ("\u2581" if char == " " else char for char in pair)
+        sign = "\u2581" if self._ground.facts.normalizers else " "
+        before, behind = (sign if char == " " else char for char in pair)
         apart = before in known and behind in known and before + behind not in known
         require(apart, "context", f"{pair!r} may be joined, or not be known")
 
@@ -124,10 +126,18 @@ class Spaces:
             stage.kind == "Split" and dict(stage.settings).get("pattern") == " "
             for stage in facts.pre_tokenizers
         )
-        require(facts.normalizers and only_spaces, "pre-tokenizer", "its stages may part a text")
+        whole = only_spaces if facts.normalizers else not facts.pre_tokenizers
+        require(whole, "pre-tokenizer", "its stages may part a text")
         told = facts.adjacent is not None
         require(told, "facts", "they do not tell which characters tokens join")
         return facts.derive(_adjacent_of)
+
+
+def sign_of_space(normalizers: Stages, pre_tokenizers: Stages) -> str:
+    """What the model gets for a space: " " if no stage is one that writes other signs."""
+    writing = ("Metaspace", "ByteLevel")
+    changed = normalizers or any(stage.kind in writing for stage in pre_tokenizers)
+    return MARK if changed else " "
 
 
 def cuts_at_spaces(facts: Facts) -> bool:
@@ -356,8 +366,9 @@ class _Row:
             s.kind == "Replace" and dict(s.settings).get("pattern") == " "
             for s in facts.normalizers
         )
-        marked = self._chars_behind == {MARK} and spaces
-        require(marked, "normalizer", f"expected every space to become {MARK!r}")
+        sign = sign_of_space(facts.normalizers, facts.pre_tokenizers)
+        told = self._chars_behind == {sign} and spaces
+        require(told, "normalizer", f"expected every space to be {sign!r} to the model")
 
 
 def _parts(

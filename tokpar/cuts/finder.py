@@ -297,7 +297,8 @@ class CutFinder:
         characters side by side (theorem 50)."""
         if self._adjacent is None:
             return None
-        window = text[lo - 1 : hi].replace(" ", MARK)
+        window = text[lo - 1 : hi]
+        window = window.replace(" ", MARK) if self.facts.normalizers else window
         for p, (before, behind) in enumerate(pairwise(window), lo):
             if before + behind in self._adjacent or not self._adjacent.issuperset((before, behind)):
                 continue

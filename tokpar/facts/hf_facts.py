@@ -30,7 +30,8 @@ from tokpar.facts.space_stages import (
     SpaceCut,
     bare,
     find_space_cut,
-    only_marks,
+    only_joins,
+    space_in_model,
 )
 from tokpar.formats.json_parts import Json, stages
 from tokpar.patterns.known_pattern import shipped_pattern
@@ -129,13 +130,14 @@ def _at_spaces(
     """For facts that are `unprovable` so far, try the cuts before spaces of theorem 50.
 
     `always`: why theorem 50 does not apply to this tokenizer, or None."""
-    across = joined_to_marks(model)
+    across = joined_to_marks(model, space_in_model(normalizers, pre_tokenizers))
     chars_before_mark = None if isinstance(across, str) else across
     found = find_space_cut(normalizers, pre_tokenizers, chars_before_mark)
     moved = _moved_reason(facts.added_tokens, normalizers)
     why = always or (found if isinstance(found, str) else moved)
     if why is None:
-        any_pair = isinstance(found, SpaceCut) and found.left == "unjoined" and bare(pre_tokenizers)
+        joins = isinstance(found, SpaceCut) and found.left == "unjoined"
+        any_pair = joins and bare(normalizers, pre_tokenizers)
         return replace(
             facts,
             scheme="spaces",
@@ -146,7 +148,7 @@ def _at_spaces(
             adjacent=partial(neighbours, tuple(vocabulary(model))) if any_pair else None,
             unprovable=None,
         )
-    if isinstance(across, str) and not always and only_marks(normalizers, pre_tokenizers):
+    if isinstance(across, str) and not always and only_joins(normalizers, pre_tokenizers):
         why = f"{why}; and {across}"
     return replace(facts, unprovable=why if facts.scheme == "none" else facts.unprovable)
 

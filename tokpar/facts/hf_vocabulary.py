@@ -14,7 +14,7 @@ from tokpar.facts.space_stages import MARK
 from tokpar.formats.json_parts import Json
 from tokpar.types import AddedToken
 
-_BYTE_JOINED = re.compile(f"<0x[0-9A-F]{{2}}>{MARK}")
+_BYTE_NAME = "<0x[0-9A-F]{2}>"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,11 +100,11 @@ def neighbours(tokens: Sequence[str]) -> frozenset[str]:
     return frozenset(pairs.union(token for token in tokens if len(token) == 1))
 
 
-def joined_to_marks(model: Json) -> frozenset[str] | str:
-    """The characters that some token has before "▁", or a sentence why this set is not enough.
+def joined_to_marks(model: Json, mark: str = MARK) -> frozenset[str] | str:
+    """The characters that some token has before `mark`, or a sentence why this set is not enough.
 
-    The set is enough if merges cross a "▁" only inside the model's tokens (theorems 6.4 and 24 with
-    their corrections)."""
+    `mark`: what a space is to the model. The set is enough if merges cross a mark only inside the
+    model's tokens (theorems 6.4 and 24 with their corrections)."""
     if model_kind(model) != "BPE":
         return f"only a BPE parts a text without pre-tokenizer, not {model_kind(model)}"
     if model.get("continuing_subword_prefix") or model.get("end_of_word_suffix"):
@@ -114,20 +114,25 @@ def joined_to_marks(model: Json) -> frozenset[str] | str:
     tokens, shared, unknown = vocabulary(model), shared_id(model), model.get("unk_token")
     if shared:
         return shared
-    if MARK not in tokens:
-        return f"{MARK!r} is not in the vocabulary"
+    if mark not in tokens and (mark == MARK or model.get("byte_fallback") or model.get("fuse_unk")):
+        return f"{mark!r} is not in the vocabulary"
     if model.get("byte_fallback"):
         ascii_chars = {byte for byte in range(128) if chr(byte) in tokens}  # never fall back
         if any(f"<0x{b:02X}>" not in tokens for b in range(256) if b not in ascii_chars):
             return "byte_fallback with fewer than 256 byte tokens: characters may be dropped"
     elif unknown not in tokens:
         return "neither byte_fallback nor an unknown token: characters may be dropped"
-    across = [token for token in tokens if MARK in token.lstrip(MARK)]
+    if mark not in tokens:
+        parted = next((token for token in tokens if str(unknown) in token[1:]), None)
+        why = f"token {parted!r} may be made of an unknown character"
+        return frozenset() if parted is None else why
+    across = [token for token in tokens if mark in token.lstrip(mark)]
+    behind_byte = re.compile(_BYTE_NAME + re.escape(mark))
     for token in across:
-        if _BYTE_JOINED.search(token) or (unknown and f"{unknown}{MARK}" in token):
-            return f"token {token!r} has {MARK!r} behind what stands for other characters"
+        if behind_byte.search(token) or (unknown and f"{unknown}{mark}" in token):
+            return f"token {token!r} has {mark!r} behind what stands for other characters"
     pairs = {token[i : i + 2] for token in across for i in range(len(token) - 1)}
-    return frozenset(pair[0] for pair in pairs if pair[1] == MARK) - {MARK}
+    return frozenset(pair[0] for pair in pairs if pair[1] == mark) - {mark}
 
 
 def tiles(pieces: list[Json], model: Json, added_tokens: tuple[AddedToken, ...]) -> bool:

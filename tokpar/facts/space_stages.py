@@ -161,8 +161,8 @@ def find_space_cut(
 ) -> SpaceCut | str:
     """The largest set of certain cuts before `space_char`, or the stage that prevents all of them.
 
-    `chars_before_mark`: the characters that some token has before "▁". None: the model may join any
-    two characters."""
+    `chars_before_mark`: the characters that some token has before `space_in_model`. None: the model
+    may join any two characters."""
     why = ""
     for left, place in _LEVELS:
         place = replace(place, right=frozenset(space_char))
@@ -170,7 +170,7 @@ def find_space_cut(
         if isinstance(found, SpaceCut):
             return replace(found, space_char=space_char)
         why = found
-    if chars_before_mark is not None and only_marks(normalizers, pre_tokenizers):
+    if chars_before_mark is not None and only_joins(normalizers, pre_tokenizers):
         return SpaceCut("unjoined", joined_chars=chars_before_mark | {" ", MARK})
     return why
 
@@ -406,10 +406,19 @@ def _edge(
     return True
 
 
-def only_marks(
+def space_in_model(
+    normalizers: Sequence[NormalizerStage], pre_tokenizers: Sequence[NormalizerStage]
+) -> str:
+    """What a space is to the model: " " where no stage may change it, else "▁"."""
+    kept = not normalizers and all(s.kind not in ("Metaspace", "ByteLevel") for s in pre_tokenizers)
+    return " " if kept else MARK
+
+
+def only_joins(
     normalizers: Sequence[NormalizerStage], pre_tokenizers: Sequence[NormalizerStage]
 ) -> bool:
-    """True if the stages only replace spaces with "▁", and every cut of a stage removes nothing."""
+    """True if the stages only replace spaces with "▁", or leave them, and every cut of a stage
+    removes nothing."""
     place = _Place()
     try:
         for stage in normalizers:
@@ -417,14 +426,15 @@ def only_marks(
                 return False
             place = _follow_normalizer(stage, place)
         if _is_cut(pre_tokenizers, place):
-            return False  # a later stage is unknown: otherwise nothing calls this function
+            return False  # otherwise nothing asks whether tokens join
         for stage in pre_tokenizers:
             _, place = _step(stage, place)
     except _UnprovedError:
         return False
-    return place.right == {MARK}
+    return place.right == {space_in_model(normalizers, pre_tokenizers)}
 
 
-def bare(pre_tokenizers: Sequence[NormalizerStage]) -> bool:
-    """True if the stages leave a text without spaces unsplit: no stage, or Splits on a space."""
-    return all(s.kind == "Split" and s.setting("pattern") == " " for s in pre_tokenizers)
+def bare(normalizers: Sequence[NormalizerStage], pre_tokenizers: Sequence[NormalizerStage]) -> bool:
+    """True if the stages split nothing: there is none, or Splits on a space where there is none."""
+    at_spaces = (s.kind == "Split" and s.setting("pattern") == " " for s in pre_tokenizers)
+    return all(at_spaces) if normalizers else not pre_tokenizers
