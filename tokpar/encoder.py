@@ -382,8 +382,8 @@ class Encoder:
         long = np.flatnonzero(lengths >= smallest)
         sizes = int(lengths.sum()), int(lengths[long].sum()) if len(texts) > 1 else None
         plan = self._plan_for(tokenizer, *sizes)
-        if plan.licence is None and not isinstance(texts, list):
-            texts = list(texts)  # only the cache reads UTF-8
+        if known is None and not isinstance(texts, list):
+            texts = list(texts)  # only the compiled call reads UTF-8
         cut = long.tolist()
         return pipeline.encode_batch(texts, plan, long=cut, postprocess=postprocess, compiled=known)
 
@@ -639,8 +639,8 @@ class Encoder:
         plan = plans.by_executor.get(name)
         if plan is None:
             built = self._build_executor(executor) if isinstance(executor, str) else executor
-            whole = self._smallest_split > 0  # the caller set no chunk size
             parts = self._splitter, built, self._merger
+            whole = self._smallest_split > 0  # the caller set no chunk size
             plan = Plan(tokenizer, *parts, self._strategy, whole, self._uncut, self._approximate)
             plans.by_executor[name] = plan
         return plan

@@ -89,8 +89,7 @@ class Chunk:
     [core_start, core_stop) is the chunk's own share of the text; the rest is overlap. The slice
     leaves out the first `absorbed` code points of the share (core_start + absorbed == start): the
     tokenizer puts them back (theorem 6.4). `cut`: what the planner proved about the left edge, or
-    proposes, if its rule is None; the merger must certify it then. `divisible`: the cuts of the
-    split's `licence` hold everywhere inside the chunk."""
+    proposes, if its rule is None; the merger must certify it then."""
 
     start: int
     stop: int
@@ -98,7 +97,6 @@ class Chunk:
     core_stop: int
     absorbed: int = 0
     cut: Seam | None = None
-    divisible: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +104,12 @@ class Split:
     """The answer of a splitter for one text.
 
     `plan` and `why`: words for the report. `serial_regions`: [start, stop), code points, of the
-    regions without a certified cut. `licence`: the seam by which an executor may divide `divisible`
-    chunks before every space that follows a character other than white space."""
+    regions without a certified cut."""
 
     chunks: Sequence[Chunk]
     plan: str = ""
     why: str = ""
     serial_regions: tuple[tuple[int, int], ...] = ()
-    licence: Seam | None = None
 
     @classmethod
     def whole(cls, text: str, why: str) -> Split:
@@ -257,8 +253,6 @@ class NormalizerStage:
 
 Scheme = Literal["regex", "whole", "bert", "metaspace", "dummy", "spaces", "none"]
 """How a text is split before the model; see `Facts`."""
-DIVIDED_SCHEMES = frozenset({"regex", "bert", "spaces", "dummy"})
-"""The schemes whose texts may be cut at every space that follows another character."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,7 +337,7 @@ class Report:
     `repairs`: how many seams were repaired. `redundant`: how many code points were tokenized more
     than once. `seconds`: wall-clock seconds of each stage (split, tokenize, match, merge, convert).
     `serial_regions`: [start, stop), code points, of regions without a certified cut. `agreement`:
-    see `EngineTraits`. `cache`: `SegmentCache.counters`; empty if the text did not reach one.
+    see `EngineTraits`.
     `trust`: the untrusted parts and the control tokens, if the caller named parts.
     `why_not_compiled`: why the tokenizer had no compiled call; empty if it had one."""
 
@@ -358,6 +352,5 @@ class Report:
     seconds: Mapping[str, float] = field(default_factory=dict)
     serial_regions: tuple[tuple[int, int], ...] = ()
     agreement: str = ""
-    cache: Mapping[str, int] = field(default_factory=dict)
     trust: Trust | None = None
     why_not_compiled: str = ""

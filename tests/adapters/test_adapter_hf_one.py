@@ -266,9 +266,9 @@ def test_a_batch_goes_through_threads_where_most_of_it_is_cut(short: int, execut
     assert [encoding.ids.tolist() for encoding in batch] == [ids(tokenizer, row) for row in rows]
     memo = CachedExecutor(2)
     memo.map(rows, tokpar.load(tokenizer), False)
-    assert memo.without_cache == executor
+    assert memo.used_name == executor
     memo.map([long[:100_000]] * 4 + rows[:9], tokpar.load(tokenizer), False)
-    assert memo.without_cache == "threads"
+    assert memo.used_name == "threads"
 
 
 # -------------------------------------------------------------- docs/findings.md, 1.0.0rc3

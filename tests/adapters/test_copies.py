@@ -99,8 +99,7 @@ def outcomes(encoder: tokpar.Encoder, texts: list[str]) -> object:
     batch = [each.ids.tolist() for each in encoder.encode_batch(texts)]
     bare = encoder.unprocessed_batch(texts, adapter).rows.ids.tolist()
     settings = [
-        getattr(adapter, name, None)
-        for name in ("truncates_to", "pads", "has_segment_cache", "engine_check", "name")
+        getattr(adapter, name, None) for name in ("truncates_to", "pads", "engine_check", "name")
     ]
     return one, batch, bare, encoder.encode("word " * 4000).ids.tolist(), settings
 

@@ -1,4 +1,4 @@
-"""The cache of segments as a state machine: whatever it was asked before, and however the tokenizer
+"""The compiled call as a state machine: whatever it was asked before, and however the tokenizer
 changed since, its ids are the engine's own, and the checker agrees with each seam (theorem 27)."""
 
 from __future__ import annotations
@@ -28,12 +28,7 @@ from tests.support.tokenizers_drawn import (
     texts_with,
     with_own_call_only,
 )
-from tokpar.compiled import segment_cache
-from tokpar.executors.native import CachedExecutor
-from tokpar.methods import cut
-from tokpar.pipeline import steps as pipeline
-from tokpar.pipeline.plan import Plan
-from tokpar.process.limits import LEAST_CACHE_BYTES
+from tokpar.adapters import hf_call
 
 RANDOM = st.randoms(use_true_random=False)
 TOKENIZERS = st.one_of(
@@ -47,7 +42,7 @@ WORDS = ("a", "ab", "b", "aa", "a.", "1", "x'", "ba", "(a", "b)", "A", "the", "c
 
 
 def words(rng: random.Random) -> str:
-    """Many words; a cache knows some, and odd texts stand instead of some."""
+    """Many words; the call knows some, and odd texts stand instead of some."""
     known = rng.choice((1, 0.95, 0.8, 0.5))
     some = (rng.choice(WORDS) if rng.random() < known else TEXTS.draw(rng) for _ in range(40))
     first, last = rng.choice(("", "", " ", "\n")), rng.choice(("", "", " ", "\n", "é"))
@@ -55,27 +50,24 @@ def words(rng: random.Random) -> str:
 
 
 class CacheMachine(RuleBasedStateMachine):
-    """A tokenizer, an encoder with a cache of little memory, and texts that come again."""
+    """A tokenizer, its compiled call by the file or by the engine, and texts that come again."""
 
-    @initialize(tokenizer=TOKENIZERS, wave=st.sampled_from([1, 60, 1 << 18]))
-    def load(self, tokenizer: Tokenizer, wave: int) -> None:
+    @initialize(tokenizer=TOKENIZERS, by_engine=st.booleans())
+    def load(self, tokenizer: Tokenizer, by_engine: bool) -> None:
         self.tokenizer = Tokenizer.from_str(tokenizer.to_str())  # rules change it
         self.seen, self.changes = ["a b", ""], 0
-        self.patched = patch.object(segment_cache, "WAVE", wave)
+        self.patched = patch.object(hf_call, "MODELS", () if by_engine else hf_call.MODELS)
         self.patched.start()
-        self._make_plan()
+        self._make_encoder()
 
     def teardown(self) -> None:
         if hasattr(self, "patched"):
             self.patched.stop()
 
-    def _make_plan(self) -> None:
+    def _make_encoder(self) -> None:
         self.adapter: Any = tokpar.load(with_own_call_only(self.tokenizer))
-        if getattr(self.adapter, "has_segment_cache", False):
-            small = segment_cache.segment_cache_for(self.adapter.facts, LEAST_CACHE_BYTES)
-            self.adapter._segment_cache = small
-        splitter, merger = cut.build()
-        self.plan = Plan(self.adapter, splitter, CachedExecutor(2), merger, "auto", whole=True)
+        self.encoder = tokpar.Encoder(self.adapter, workers=2)
+        self.encoder.prepare()
 
     @rule(
         data=st.data(), rng=RANDOM, kinds=st.lists(st.sampled_from("dwws"), min_size=1, max_size=6)
@@ -90,7 +82,7 @@ class CacheMachine(RuleBasedStateMachine):
         rows = [row for row in (new[kind]() for kind in kinds) if self._own(row) is not None]
         expected = [native.ids for native in self.tokenizer.encode_batch(rows)]
         for _ in "12":
-            batch = pipeline.encode_batch(rows, self.plan)
+            batch = self.encoder.encode_batch(rows)
             assert [each.ids.tolist() for each in batch] == expected
         for row, encoding in zip(rows, batch, strict=True):
             if encoding.ids.tolist() == self._own(row):  # not padded to the longest of the batch
@@ -105,14 +97,14 @@ class CacheMachine(RuleBasedStateMachine):
         if not may_never_end(token, self.tokenizer):
             self.tokenizer.add_tokens([token])
         self.changes += 1
-        self._make_plan()
+        self._make_encoder()
 
     @precondition(lambda self: self.changes < 2)
     @rule()
     def lowercase(self) -> None:
         self.tokenizer.normalizer = normalizers.Lowercase()
         self.changes += 1
-        self._make_plan()
+        self._make_encoder()
 
     def _own(self, text: str) -> list[int] | None:
         """The ids of the own call, or None where it fails."""
@@ -126,4 +118,4 @@ class CacheMachine(RuleBasedStateMachine):
 
 TestCache = CacheMachine.TestCase
 TestCache.settings = settings(at_most(100), stateful_step_count=8)
-pytestmark = [pytest.mark.ids, needs_kernel]
+pytestmark = [pytest.mark.ids, needs_kernel, pytest.mark.compiled_at_once]

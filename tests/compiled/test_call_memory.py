@@ -6,7 +6,6 @@ import ctypes
 import importlib.util
 import itertools
 import random
-import re
 import shutil
 import subprocess
 import sys
@@ -169,32 +168,6 @@ def test_a_load_without_memory_is_a_memory_error_or_right(
     found, _ = kernel.fails(draw.randrange(120), load)
     assert found in (MemoryError, expected)
     assert load() == expected
-
-
-def test_segments_without_memory_are_a_memory_error_or_right(kernel: Kernel) -> None:
-    texts = ("one and ones and", "é" * 40 + " two", "a" * 900 + " and two", "", "one two" * 300)
-    every = [segment for text in texts for segment in re.findall("^[^ ]+| [^ ]*", text)]
-    every = [segment for segment in every if segment != " two"]  # which is a miss
-    ids = np.array([len(each) for each in every], dtype=np.uint32)
-    edges = np.arange(len(every) + 1, dtype=np.int64)
-
-    def learn() -> Any:
-        table = kernel.module.Segments(bytes([7]) * 256, 1024)
-        table.learn(every, ids, edges)
-        return table
-
-    expected = learn().look_up(texts)
-    each_failure(kernel, lambda: learn() and expected, itertools.count())
-    table, rows = learn(), _rows(*expected[:2])
-
-    def look_up() -> object:
-        """The engine encodes a text whose UTF-8 found no memory: a row of -1."""
-        found = _rows(*table.look_up(texts)[:2])
-        pairs = zip(found, rows, strict=True)
-        return [right if own is None else own for own, right in pairs]
-
-    each_failure(kernel, look_up, itertools.count())
-    assert table.look_up(texts) == expected
 
 
 def test_texts_of_ids_without_memory_are_a_memory_error_or_right(kernel: Kernel) -> None:

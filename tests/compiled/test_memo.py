@@ -1,4 +1,4 @@
-"""The executor `memo`: segments between certified spaces, each encoded once."""
+"""The executor `memo`, and the seams of texts that may be cut at every certified space."""
 
 from __future__ import annotations
 
@@ -31,22 +31,12 @@ from tokpar.types import AddedToken, Seam
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
 
-def divided(text: str, tokenizer: Any, wave: int = 60, **options: Any) -> tokpar.Encoding:
-    """`wave`: code points; drawn texts are shorter than one wave else."""
-    adapter = tokpar.load(tokenizer)
-    with patch("tokpar.compiled.segment_cache.WAVE", wave):
-        return tokpar.encode(text, adapter, executor=CachedExecutor(2), **options)
-
-
-def planned(encoding: tokpar.Encoding) -> tuple[Seam, ...]:
-    return tuple(Seams(encoding.seams.planned))
-
-
 def test_what_a_repair_makes_overlap_is_encoded_again_in_one_call() -> None:
-    """The chunk was divided while it stood apart; then its neighbour's overlap reached into it."""
     text, options = "the        the the", {"chunk_chars": 1, "overlap_chars": 6, "min_match": 1}
     adapter = tokpar.load(part("deepseek_part"))
-    encoding = divided(text, adapter, strategy="lopt", on_failure="repair", **options)
+    encoding = tokpar.encode(
+        text, adapter, executor=CachedExecutor(2), strategy="lopt", on_failure="repair", **options
+    )
     assert encoding.ids.tolist() == adapter.encode(text).tolist()
     assert encoding.report.plan == "3 chunks of 1 code points and 6 of overlap"
     assert encoding.report.redundant > 0
@@ -146,7 +136,9 @@ def test_cuts_are_counted_without_their_places(text: str, at_a_time: int, witnes
 @needs_kernel
 def test_a_tokenizer_that_counts_otherwise_later_is_an_error_not_a_wrong_seam() -> None:
     adapter: Any = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
-    encoding = divided(ENGLISH, adapter, chunk_chars=500)
+    encoder = tokpar.Encoder(adapter)
+    encoder.prepare()
+    encoding = encoder.encode(ENGLISH)
 
     class Other:
         name = "other"

@@ -1,4 +1,4 @@
-"""Texts through the memory of tokenizers that stages cut before spaces (theorem 50)."""
+"""Texts of tokenizers that stages cut before spaces (theorem 50)."""
 
 from __future__ import annotations
 
@@ -15,19 +15,12 @@ from tests.support.stage_configs import TABLE, config, metaspace, replace, unigr
 from tests.support.stages_drawn import tokenizer_of
 from tests.support.stages_shaped import SHAPES
 from tokpar.certificate.checker import seam_findings
-from tokpar.compiled import compiled_build
 from tokpar.contract.interfaces import facts_of
 from tokpar.cuts.finder import finder_for
 from tokpar.results.seams import Columns, Everywhere, Seams
 from tokpar.types import Seam
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
-
-
-@pytest.fixture(autouse=True)
-def no_compiled_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A compiled call would answer, and what is remembered would not be asked."""
-    monkeypatch.setattr(compiled_build.LaterCall, "_build", lambda *_: None)
 
 
 def licensed(tokenizer: Tokenizer, text: str, **witness: str) -> list[str]:
@@ -71,8 +64,10 @@ def test_spaces_behind_what_tokens_join_are_not_cut_at() -> None:
     """ "> " is one token of this vocabulary, so that it is no cut; "▁ " may be one."""
     adapter: Any = tokpar.load(GEMMA)
     texts = ["a b> a b a", "a b▁ a b a", "a b a b a"]
-    batch = encoded(texts, adapter)
-    for text, encoding in zip(texts, batch, strict=True):
+    long = [" ".join([text] * 900) for text in texts]
+    batch = encoded([*texts, *long], adapter)
+    for text, encoding in zip([*texts, *long], batch, strict=True):
         assert encoding.ids.tolist() == GEMMA.encode(text).ids
-    assert [encoding.report.plan == DIVIDED for encoding in batch] == [True, False, True]
-    assert batch[0].seams.positions.tolist() == [1, 6, 8]
+    assert [adapter.may_divide(text) for text in texts] == [True, False, True]
+    assert [encoding.report.plan == DIVIDED for encoding in batch[3:]] == [True, False, True]
+    assert batch[3].seams.positions.tolist()[:4] == [1, 6, 8, 10]

@@ -38,13 +38,11 @@ class Every:
 
     size: int
     seam: Seam = Seam(0, None, "")  # noqa: RUF009  # frozen
-    divisible: bool = False
 
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
         places = range(self.size, len(text), self.size) if attempt == 0 else ()
         chunks = chunks_between(text, [replace(self.seam, position=place) for place in places])
-        marked = [replace(chunk, divisible=self.divisible) for chunk in chunks]
-        return Split(marked, licence=self.seam if self.divisible else None)
+        return Split(chunks)
 
 
 class Concatenates:
@@ -86,7 +84,7 @@ def test_every_splitter_with_every_merger_gives_the_serial_ids(
     assert tokpar.check(found, text, tokenizer).ok
 
 
-@pytest.mark.parametrize("splitter", [Every(7), Every(7, SPACE), Every(7, SPACE, divisible=True)])
+@pytest.mark.parametrize("splitter", [Every(7), Every(7, SPACE)])
 @settings(max_examples=drawn(25))
 @given(text=texts(max_size=400), executor=st.sampled_from(["serial", "memo"]))
 def test_parts_that_claim_too_much_are_not_believed(

@@ -20,7 +20,7 @@ from tests.support.odd_tokenizers import odd_text, odd_tokenizer
 from tests.support.tokenizers_drawn import contents, is_panic
 from tokpar.chunks import encoded_text, end_ids
 from tokpar.compiled import compiled_build, compiled_call, front
-from tokpar.contract.adapter import inserted_ids
+from tokpar.contract.adapter import inserted_ids, later_call_of
 from tokpar.cuts import firm_cuts
 from tokpar.errors import OptionError
 from tokpar.pipeline import short_texts
@@ -148,7 +148,7 @@ def check_doors(rng: random.Random, seen: Counter[str]) -> None:
         encoder = tokpar.Encoder(tokenizer, workers=rng.choice((1, 2, 3)), **options)
         seen["tokenizers"] += 1
         adapter = encoder.tokenizer
-        seen["tokenizers with a cache"] += bool(getattr(adapter, "has_segment_cache", False))
+        seen["tokenizers with a call"] += later_call_of(adapter) is not None
         for _ in range(6):
             texts = [odd_text(rng, added, rng.choice((3, 8, 25))) for _ in range(3)]
             try:

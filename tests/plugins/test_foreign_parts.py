@@ -18,11 +18,11 @@ from tokpar.contract.interfaces import Executor, Merger, Splitter, TokenizerAdap
 from tokpar.contract.part_checks import METHODS, OPTIONAL
 from tokpar.errors import PluginError
 from tokpar.executors.serial_executor import SerialExecutor
-from tokpar.methods.cut import CutMerger, CutSplitter
-from tokpar.methods.mergers import LicensedMerger, LicensedSplitter
+from tokpar.methods.cut import CutSplitter
+from tokpar.methods.mergers import LicensedMerger
 from tokpar.pipeline import steps as pipeline
 from tokpar.pipeline.plan import Plan
-from tokpar.types import Chunk, Join, Piece, Rows, Split
+from tokpar.types import Chunk, Join, Piece, Split
 
 pytestmark = pytest.mark.ids
 
@@ -58,7 +58,7 @@ class Merges:
 def encode(splitter: Any, merger: Any, combined: bool) -> list[int]:
     """The ids of TEXT. `combined`: as a splitter and a merger that a caller combines."""
     if combined:
-        splitter, merger = LicensedSplitter(splitter), LicensedMerger(merger)
+        merger = LicensedMerger(merger)
     plan = Plan(TOKENIZER, splitter, SerialExecutor(), merger)
     return pipeline.encode_batch([TEXT], plan)[0].ids.tolist()
 
@@ -180,34 +180,6 @@ def test_a_join_of_more_or_fewer_ids_than_there_are_is_never_taken(
         left, right = 0, -1 - abs(right) if right < 1 else 1000 + right
     found = encode(Splits(Split(chunks)), MovesCounts(place, left, right), combined=False)
     assert found == TOKENIZER.encode(TEXT).tolist()
-
-
-@dataclass
-class Forgets:
-    """An executor whose cache answers for `rows` texts, with `flags` flags."""
-
-    rows: int
-    flags: int
-    name: str = "forgets"
-
-    def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
-        return SerialExecutor().map(texts, tokenizer, spans)
-
-    def look_up(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Any:
-        return Rows.of([[7]] * self.rows), [True] * self.flags
-
-
-@given(rows=st.integers(0, 3), flags=st.integers(0, 3), count=st.integers(1, 3))
-def test_a_cache_that_does_not_answer_for_each_text_is_refused(
-    rows: int, flags: int, count: int
-) -> None:
-    plan = Plan(TOKENIZER, CutSplitter(), Forgets(rows, flags), CutMerger(), whole=True)
-    assert plan.licence is not None
-    if rows == flags == count:
-        assert pipeline.encode_batch(["a"] * count, plan).rows.ids.tolist()[:1] != []
-        return
-    with pytest.raises(PluginError, match=r"executor tests\..*Forgets: look_up must return a row"):
-        pipeline.encode_batch(["a"] * count, plan)
 
 
 def methods_of(kind: str) -> list[tuple[str, list[str], bool]]:

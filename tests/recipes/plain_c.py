@@ -5,7 +5,6 @@
 Compiles the kernel with TOKPAR_PLAIN_C (tokpar/compiled/call_compiler.h) into a copy of the
 checkout: no builtins, no vectors, no numbers of 128 bits, nothing fetched ahead. Runs there what
 is asked for, or the tests that compare the ids of drawn tokenizers and texts with the engines'.
-With TOKPAR_YIELDS another thread runs whenever one has the table of the cache of segments.
 Needs gcc or clang as `cc`, Cython, setuptools and hatchling. Ends with pytest's exit code.
 """
 
@@ -20,12 +19,9 @@ from tempfile import TemporaryDirectory
 
 from tests.recipes.sanitized import RUN, copy_checkout, made_libraries
 
-FLAGS = "-O2 -g -DTOKPAR_PLAIN_C -DTOKPAR_YIELDS"
-NAMES = ("source", "drawn", "wide_ids", "longest", "characters", "wordpiece", "places")
-TESTS = (
-    *(f"tests/compiled/test_call_{name}.py" for name in NAMES),
-    "tests/compiled/test_segments.py",
-)
+FLAGS = "-O2 -g -DTOKPAR_PLAIN_C"
+NAMES = ("source", "drawn", "wide_ids", "longest", "characters", "wordpiece", "places", "by_engine")
+TESTS = tuple(f"tests/compiled/test_call_{name}.py" for name in NAMES)
 NOT_PLAIN = b"__cpu_model"
 """What a library has that looks for the vectors of the processor."""
 

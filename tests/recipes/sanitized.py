@@ -30,13 +30,9 @@ COPIED = (
 )
 FLAGS = "-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined"
 COMPILE = "import pathlib, hatch_build; print(*hatch_build.compiled(*[pathlib.Path.cwd()] * 2))"
-# the allocator of the sanitizer does not survive a fork while another thread allocates
-FORKS = (
-    "test_a_child_has_the_ids_while_a_thread_of_its_parent_learns",
-    "test_a_child_does_not_wait_for_a_thread_of_its_parent_that_has_the_table",
-)
 FILES = (
     "segments",
+    "call_by_engine",
     "call_drawn",
     "call_checks",
     "call_characters",
@@ -44,10 +40,7 @@ FILES = (
     "merges_gate",
     "reader",
 )
-TESTS = (
-    *(f"tests/compiled/test_{name}.py" for name in FILES),
-    *(f"--deselect=tests/compiled/test_segments.py::{name}" for name in FORKS),
-)
+TESTS = tuple(f"tests/compiled/test_{name}.py" for name in FILES)
 RUN = ("-q", "-n", "0", "-p", "no:cacheprovider")
 
 

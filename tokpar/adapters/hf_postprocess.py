@@ -196,9 +196,6 @@ class PostProcessingAdapter(CachedAdapter):
     def _token(self, id_: int) -> str | None:
         """Returns the token of an id as the vocabulary spells it, or None."""
 
-    def _bare_rows(self, texts: Sequence[str]) -> Rows:
-        return self.encode_many(texts, False)
-
     def _with_spans(self, rows: Rows, texts: Sequence[str]) -> Rows:
         """Returns the rows of texts with their spans. Raises LookupError, see `locate`."""
         return replace(rows, spans=spans_of(self, texts, rows, code_points=False))

@@ -20,20 +20,37 @@ _read_encoding_parts = attrgetter(*COMPONENTS[:_ENCODING_PARTS])
 _QUICK = 2
 
 
+class QuickModelLook:
+    """Notices what `look_at_model` notices, and reads 4 ids where that reads 32: a training that
+    gave these ids the same tokens is left to the longer look.
+
+    `seen`: what `look_at_model` returned for `own`."""
+
+    __slots__ = "_ids", "_seen", "_settings"
+
+    def __init__(self, seen: tuple[Any, ...], own: Any) -> None:
+        settings, size, names = seen
+        ids = sampled_ids(size)
+        self._ids = (*ids[: -_QUICK : max(1, len(ids) // _QUICK)], *ids[-_QUICK:])
+        kind: Any = type(own.model)
+        self._settings = settings_of(kind)
+        by_id = dict(zip(ids, names, strict=True))
+        self._seen = settings, size, [by_id[id_] for id_ in self._ids]
+
+    def is_same(self, own: Any) -> bool:
+        """True if the model is what it was."""
+        model = own.model
+        names = [*map(model.id_to_token, self._ids)]
+        return bool(self._seen == (self._settings(model), own.get_vocab_size(False), names))
+
+
 class QuickLook:
-    """Notices what `Look` notices, and reads 4 ids of the model where `Look` reads 32: a training
-    of the model that gave these ids the same tokens is left to `Look`, and the decoder is not read.
+    """Notices what `Look` notices, but for the decoder, and what `QuickModelLook` leaves out.
 
     `own`: the tokenizer that `look` is about, as it was then."""
 
     def __init__(self, look: Look, own: Any) -> None:
-        model, size = own.model, own.get_vocab_size(False)
-        ids = sampled_ids(size)
-        self._ids = (*ids[: -_QUICK : max(1, len(ids) // _QUICK)], *ids[-_QUICK:])
-        kind: Any = type(model)
-        self._settings = settings_of(kind)
-        names = dict(zip(ids, look.model[2], strict=True))  # type: ignore[call-overload]
-        self._model = look.model[0], look.model[1], [names[id_] for id_ in self._ids]
+        self._model = QuickModelLook(look.model, own)
         self._components = look.asked_components
         states, *self._rest = look.rest
         self._states = states[:_ENCODING_PARTS]  # type: ignore[index]
@@ -42,13 +59,9 @@ class QuickLook:
 
     def is_same(self, own: Any, wrapper: Any) -> bool:
         """True if the tokenizer is what it was."""
-        model, find = own.model, own.id_to_token
-        if self._model != (
-            self._settings(model),
-            own.get_vocab_size(False),
-            [*map(model.id_to_token, self._ids)],
-        ):
+        if not self._model.is_same(own):
             return False
+        find = own.id_to_token
         if self._states != states_of(_read_encoding_parts(own), self._components):
             return False
         return self._rest == [

@@ -66,7 +66,7 @@ from tokpar.contract.adapter import (
 from tokpar.errors import ChangedError, IdTypeError, OptionError
 from tokpar.process.cached_property import cached_property
 from tokpar.process.interrupts import raise_foreign
-from tokpar.types import DIVIDED_SCHEMES, Rows
+from tokpar.types import Rows
 
 if TYPE_CHECKING:
     from tokpar.adapters.hf_offsets import EngineOffsets
@@ -74,7 +74,6 @@ if TYPE_CHECKING:
     from tokpar.adapters.hf_trimming import Trimming
     from tokpar.compiled.compiled_build import LaterCall
     from tokpar.compiled.compiled_call import TokenPlaces
-    from tokpar.compiled.segment_cache import SegmentCache
 
 # Above this many code points `encode` takes the batch call, which needs half the time and memory.
 _LONG = 1 << 18
@@ -167,15 +166,9 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         self.later_call = None if isinstance(later, str) else later
         self._why_no_call = later if isinstance(later, str) else ""
 
-    def _make_segment_cache(self) -> SegmentCache | None:
+    def may_divide(self, text: str) -> bool:
         # with encode_special_tokens, tokens that the facts do not list may hide others
-        if self._whole.encode_special_tokens or self.why_live is not None:
-            return None
-        if self.facts.scheme not in DIVIDED_SCHEMES:
-            return None
-        from tokpar.compiled.segment_cache import segment_cache_for  # short texts do without it
-
-        return segment_cache_for(self.facts, self.settings.cache_bytes)
+        return not self._whole.encode_special_tokens and super().may_divide(text)
 
     def _later_call(self, read: ReadModel | None) -> LaterCall | str:
         """Returns the compiled call, or why there is none."""
@@ -190,9 +183,17 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         from tokpar.adapters.hf_call import call_parts_of  # other models do without it
 
         engine, special = self._chunks, self._postprocess.final_special_tokens
-        look = partial(_is_same_model, engine, self._model_look)
-        parts = call_parts_of(engine, self.facts, read, special, look, self._file_bytes)
+        is_same_model = self._model_check(engine)
+        parts = call_parts_of(engine, self.facts, read, special, is_same_model, self._file_bytes)
         return parts if isinstance(parts, str) else later_call(parts)
+
+    def _model_check(self, engine: Any) -> Callable[[], bool]:
+        """Returns a function that returns False once somebody changed the model of `engine`."""
+        if self._model_look is None:  # nobody else holds the object
+            return lambda: True
+        from tokpar.adapters.hf_quick_look import QuickModelLook  # files do without it
+
+        return partial(QuickModelLook(self._model_look, engine).is_same, engine)
 
     @property
     def postprocess_refused(self) -> str | None:
@@ -590,8 +591,3 @@ class LiveTokenizer(HuggingFaceTokenizer):
 
     def _require_unchanged(self) -> None:
         """Nothing: the caller's object answers as it is now."""
-
-
-def _is_same_model(engine: Any, model_look: object) -> bool:
-    """True if nobody changed the model since the look."""
-    return model_look is None or look_at_model(engine) == model_look

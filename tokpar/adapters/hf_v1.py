@@ -37,7 +37,6 @@ from tokpar.adapters.settings import (
     refusing,
 )
 from tokpar.arrays import IdArray, SpanArray, offsets_of
-from tokpar.compiled.segment_cache import SegmentCache, segment_cache_for
 from tokpar.contract.adapter import DecodingParts, EngineTraits, Loader, Origin, ids_for_own_call
 from tokpar.contract.interfaces import Locates
 from tokpar.errors import EngineError, FileFormatError
@@ -125,9 +124,6 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
             return refused
         special = self._postprocess.final_special_tokens
         return _call_of(self._own, None if special is None else tuple(map(tuple, special)))
-
-    def _make_segment_cache(self) -> SegmentCache | None:
-        return segment_cache_for(self.facts, self.settings.cache_bytes)
 
     @property
     def traits(self) -> EngineTraits:

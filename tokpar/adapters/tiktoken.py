@@ -34,7 +34,6 @@ from tokpar.adapters.tiktoken_encodings import (
 from tokpar.arrays import IdArray, IntArray, SpanArray
 from tokpar.compiled.compiled_build import LaterCall
 from tokpar.compiled.merges import Source
-from tokpar.compiled.segment_cache import SegmentCache, segment_cache_for
 from tokpar.contract.adapter import EngineTraits, Origin, TrustParts
 from tokpar.errors import EngineError, OptionError
 from tokpar.facts.token_lengths import TokenLengths
@@ -45,7 +44,7 @@ from tokpar.patterns.known_pattern import shipped_pattern
 from tokpar.process.cached_property import cached_property
 from tokpar.process.interrupts import raise_foreign
 from tokpar.process.limits import CACHE_BYTES, require_cache_bytes
-from tokpar.types import AddedToken, Facts, Rows
+from tokpar.types import AddedToken, Facts
 
 ENGINE = "fancy-regex"
 Specials = Literal["all"] | Collection[str]
@@ -269,11 +268,6 @@ class TiktokenTokenizer(EncodingAdapter, CachedAdapter):
         id_ = ids.get("<|endoftext|>", ids.get("</s>"))
         return {} if id_ is None else {"eos_token": id_}
 
-    def _make_segment_cache(self) -> SegmentCache | None:
-        if self.later_call is None:  # the engine encodes new text sooner than it could be learnt
-            return None
-        return segment_cache_for(self.facts, self.cache_bytes)
-
     @cached_property
     def later_call(self) -> LaterCall | None:
         """The compiled call of the encoding, as soon as its tables are there; None if it has
@@ -292,9 +286,6 @@ class TiktokenTokenizer(EncodingAdapter, CachedAdapter):
         """The digest of the ranks."""
         ranks = self.encoding._mergeable_ranks
         return Source.of(b"".join(ranks) + b"".join(array.tobytes() for array in self._ranks))
-
-    def _bare_rows(self, texts: Sequence[str]) -> Rows:
-        return Rows.of(map(self.encode, texts))
 
     def check_text(self, text: str) -> None:
         """Raises the ValueError that `Encoding.encode` raises for a disallowed special token, with
@@ -365,7 +356,7 @@ class TiktokenTokenizer(EncodingAdapter, CachedAdapter):
         twin = copy(self)
         twin._disallowed_specials = frozenset()
         twin.__dict__.pop("later_call", None)  # it leaves forbidden tokens to the own call
-        twin.facts, twin._segment_cache = self.facts, self._segment_cache
+        twin.facts = self.facts
         return twin
 
     def refusing_all(self) -> TiktokenTokenizer:

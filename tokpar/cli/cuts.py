@@ -15,7 +15,7 @@ from tokpar.cli.screen import plural
 from tokpar.results.seams import Everywhere, Seams
 
 if TYPE_CHECKING:
-    from tokpar.contract.interfaces import Splitter, TokenizerAdapter
+    from tokpar.contract.interfaces import TokenizerAdapter
     from tokpar.registry.combining import BuiltStrategy
     from tokpar.types import Chunk, Split
 
@@ -70,38 +70,22 @@ def foresee_cuts(
         return Split.whole(text, never or TOO_SHORT), Cuts({}, 1)
     split = strategy.splitter.split(text, tokenizer, 0)
     by_rule = Counter(rule_of(*pair) for pair in pairwise(split.chunks))
-    whole = strategy.tunable and _cuts_of_whole(text, tokenizer, strategy.splitter)
-    everywhere = whole or _cuts_in_chunks(split) if sizes.executor == "memo" else None
+    everywhere = _cuts_of_whole(text, tokenizer) if strategy.tunable else None
     if everywhere is None:
         return split, Cuts(by_rule, len(split.chunks))
-    if whole:
-        by_rule.clear()
-    by_rule[everywhere.licence.rule or UNCERTIFIED] += everywhere.count(text)
-    return split, Cuts(+by_rule, len(split.chunks), at_spaces=True)
+    whole = {everywhere.licence.rule or UNCERTIFIED: everywhere.count(text)}
+    return split, Cuts(whole, len(split.chunks), at_spaces=True)
 
 
-def _cuts_of_whole(text: str, tokenizer: TokenizerAdapter, splitter: Splitter) -> Everywhere | None:
-    """Where the cache cuts a text that goes to the cache before the splitter.
+def _cuts_of_whole(text: str, tokenizer: TokenizerAdapter) -> Everywhere | None:
+    """Where the text is cut if the compiled call encodes it; None if an added token in the text may
+    forbid a cut, or if there is no call."""
+    from tokpar.pipeline.chunks_at_cuts import licence_for
 
-    None if the text does not go there first, or if an added token in the text may forbid a cut."""
-    from tokpar.pipeline.chunks_at_cuts import dividing_finder
-    from tokpar.pipeline.plan import licence_of
-
-    finder = dividing_finder(tokenizer)
-    licence = licence_of(splitter, tokenizer)
-    if finder is None or licence is None:
-        return None
-    if not finder.token_guard.at_spaces.absent(text, 0, len(text)):
+    licence = licence_for(tokenizer, text)
+    if licence is None:
         return None
     return Everywhere(licence, np.array([(0, len(text))], dtype=np.int64))
-
-
-def _cuts_in_chunks(split: Split) -> Everywhere | None:
-    """Where the cache cuts the divisible chunks of a split; None if it cuts none."""
-    regions = [(chunk.start, chunk.stop) for chunk in split.chunks if chunk.divisible]
-    if split.licence is None or not regions:
-        return None
-    return Everywhere(split.licence, np.array(regions, dtype=np.int64))
 
 
 def rule_of(left: Chunk, right: Chunk) -> str:

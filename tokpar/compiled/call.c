@@ -11,8 +11,7 @@
    call_characters.h cuts for a BPE over characters, call_listed.h lists segments for the engine, call_words.h looks
    words up, call_longest.h and call_merges.h encode new ones, call_section.h leads the text through all of this.
    call_decode.h is the way back.
-   call_segments.h is the cache of tokenizers without a compiled call; call_compiler.h has what compilers say in
-   different ways. */
+   call_compiler.h has what compilers say in different ways. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include "call_compiler.h"
@@ -774,8 +773,6 @@ static PyObject *call_is_sure(Call *self, PyObject *args)
     return PyBool_FromLong(is_inside && is_sure(&t->sure, t->of_all.symbol_of, t->of_all.symbols, a, b));
 }
 
-#include "call_segments.h"
-
 /* ---- the module */
 
 static PyMethodDef functions[] = {
@@ -818,11 +815,9 @@ static PyType_Spec spec = {"tokpar.compiled._call.Call", sizeof(Call), 0, Py_TPF
 
 static int fill_module(PyObject *module)
 {
-    PyObject *type = PyType_FromSpec(&spec), *segments = PyType_FromSpec(&segments_spec);
-    int failed = !type || !segments || PyModule_AddObjectRef(module, "Call", type) < 0 ||
-                 PyModule_AddObjectRef(module, "Segments", segments) < 0;
+    PyObject *type = PyType_FromSpec(&spec);
+    int failed = !type || PyModule_AddObjectRef(module, "Call", type) < 0;
     Py_XDECREF(type);
-    Py_XDECREF(segments);
     return -failed;
 }
 

@@ -104,22 +104,3 @@ static inline int is_taken(void **place)
     return *(void *volatile *)place != NULL;
 #endif
 }
-
-static inline void let_others_run(void)
-{
-#if defined(_WIN32)
-    SwitchToThread();
-#else
-    sched_yield();
-#endif
-}
-
-/* Returns a mark of this process, which a child that was forked does not have. Windows has no fork. */
-static inline void *this_process(void)
-{
-#if defined(_WIN32)
-    return (void *)1;
-#else
-    return (void *)(intptr_t)getpid();
-#endif
-}

@@ -55,9 +55,7 @@ class Splitter(Protocol):
 class Executor(Protocol):
     """Runs the tokenizer on slices of texts: in this thread, in other threads, in processes.
 
-    It may also have `look_up(texts, tokenizer)`, the `CachedRows` of texts that may be cut before
-    each space that follows a character other than white space; a text that the cache does not
-    answer has an empty row. And `without_cache`, the name of the executor that encodes these."""
+    It may also have `used_name`, the name of the executor that it gave its last call to."""
 
     @property
     def name(self) -> str: ...
@@ -99,24 +97,6 @@ class EncodesMany(Protocol):
 
     def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
         """Returns one row per text, in order. Each row equals `encode` of its text."""
-
-
-@runtime_checkable
-class HasSegmentCache(Protocol):
-    """An adapter with a cache of segments, because a lookup is faster than its engine."""
-
-    @property
-    def has_segment_cache(self) -> bool:
-        """True if the cache can be used: no other ids stand between the ids of two segments."""
-
-    @property
-    def counters(self) -> Mapping[str, int]:
-        """The counters of the cache so far, by name: `Report.cache`."""
-
-    def cached_rows(self, texts: Sequence[str], workers: int) -> CachedRows:
-        """Returns the ids of `texts`, which may be cut as for `Executor.look_up`, unless an added
-        token forbids a cut. Such a text, or one for which the cache does not pay, has an empty
-        row."""
 
 
 @runtime_checkable

@@ -10,26 +10,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tokpar.contract.interfaces import (
-    Executor,
-    Flags,
     Merger,
     Splitter,
     TokenizerAdapter,
 )
 from tokpar.errors import PluginError
 from tokpar.process.interrupts import raise_foreign
-from tokpar.types import Chunk, Chunks, Join, Joins, Pieces, Rows, Split
+from tokpar.types import Chunk, Chunks, Join, Joins, Pieces, Split
 
 METHODS: dict[str, dict[str, str]] = {
-    "splitter": {"split": "text, tokenizer, attempt", "licence": "tokenizer"},
+    "splitter": {"split": "text, tokenizer, attempt"},
     "merger": {
         "merge": "text, chunks, pieces, tokenizer",
         "mend": "text, chunks, failed_seams, tokenizer",
     },
-    "executor": {"map": "texts, tokenizer, spans", "look_up": "texts, tokenizer"},
+    "executor": {"map": "texts, tokenizer, spans"},
 }
 """The methods of each interface, and their parameters."""
-OPTIONAL = frozenset({"licence", "look_up", "mend"})
+OPTIONAL = frozenset({"mend"})
 """The methods that a part may lack."""
 
 MOST_ATTEMPTS = 64
@@ -151,14 +149,6 @@ def fuse_chunks(chunks: Sequence[Chunk], failed_seams: Sequence[int]) -> list[Ch
     return whole
 
 
-def wrong_look_up(executor: Executor, rows: Rows, flags: Flags, count: int) -> PluginError:
-    """Returns the error for what the cache of `executor` said of `count` texts."""
-    return PluginError(
-        f"{_label('executor', executor)}: look_up must return a row and a flag for each of {count} "
-        f"texts, got {len(rows)} rows and {len(flags)} flags"
-    )
-
-
 def fault_of_chunks(chunks: object, length: int) -> ChunkFault | None:
     """Returns what is wrong with the chunks of a text of `length` code points, or None.
 
@@ -205,5 +195,5 @@ def _require_chunks(chunks: object, length: int, label: str) -> None:
 
 
 def _label(kind: str, part: object) -> str:
-    own = type(getattr(part, kind, part))  # LicensedSplitter, LicensedMerger: of the part inside
+    own = type(getattr(part, kind, part))  # LicensedMerger: of the part inside
     return f"{kind} {own.__module__}.{own.__qualname__}"

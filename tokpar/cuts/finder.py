@@ -279,6 +279,19 @@ class CutFinder:
             return False
         return not self.spaces or self.spaces[0].everywhere(text, start, stop)
 
+    def divides(self, text: str) -> bool:
+        """True if `at_spaces` licenses a cut of the whole text at every space of its kind."""
+        if self.at_spaces is None:
+            return False
+        if self.facts.scheme != "dummy":
+            return self.spaces_safe(text, 0, len(text))
+        joined = (self.facts.chars_before_mark or frozenset()) | {MARK}
+        if text.startswith(" ") or text.endswith(" ") or any(map(str.isascii, joined)):
+            return False  # the licence bars no character
+        return self.token_guard.absent(text, 0, len(text)) and not any(
+            f"{char} " in text for char in joined
+        )
+
     def _find_space(self, text: str, lo: int, hi: int) -> Seam | None:
         if not self.spaces:
             others = (match.start() for match in _AFTER_OTHER.finditer(text, lo, hi))

@@ -9,12 +9,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from functools import partial
-from typing import cast
 
 import numpy as np
 
 from tokpar.contract.adapter import front_of, traits_of
-from tokpar.contract.interfaces import CachedRows, EncodesMany, HasSegmentCache, TokenizerAdapter
+from tokpar.contract.interfaces import EncodesMany, TokenizerAdapter
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.serial_executor import engine_error, only
 from tokpar.executors.threads import LEAST_BLOCK_CHARS, ThreadExecutor, blocks
@@ -56,18 +55,15 @@ class NativeExecutor:
 
 
 class CachedExecutor:
-    """Encodes texts by the tokenizer's segment cache, and the other texts without the cache.
-
-    The cache answers texts that may be cut at every certified space. Other texts, and texts for
-    which the cache does not pay, go through the tokenizer's batch call, or through threads if there
-    is no batch call."""
+    """Encodes texts by the compiled call of the tokenizer. If the call leaves one of them to the
+    engine, all go through the tokenizer's batch call, or through threads if there is none."""
 
     name = "memo"
 
     def __init__(self, workers: int | None = None) -> None:
         self._workers = worker_count(workers)
         self._native, self._threads = NativeExecutor(workers), ThreadExecutor(workers)
-        self.without_cache = self._native.name
+        self.used_name = self._native.name
         self._of_thread = threading.local()
 
     @property
@@ -81,11 +77,11 @@ class CachedExecutor:
         self._of_thread.answered_by_call = False
         found = None if front is None else front.many(texts)
         if found is not None and all(found[1]):
-            self._of_thread.answered_by_call, self.without_cache = True, self.name
+            self._of_thread.answered_by_call, self.used_name = True, self.name
             rows: Rows = found[0]
             return rows
         inner = self._native if self._has_batch(texts, tokenizer) else self._threads
-        self.without_cache = inner.name
+        self.used_name = inner.name
         return inner.map(texts, tokenizer, spans)
 
     @staticmethod
@@ -100,12 +96,6 @@ class CachedExecutor:
             return isinstance(tokenizer, EncodesMany)
         lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
         return bool(2 * lengths[lengths >= LEAST_BLOCK_CHARS].sum() < lengths.sum())
-
-    def look_up(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> CachedRows:
-        """Returns the rows of texts from the cache, and which texts the cache answered."""
-        if not getattr(tokenizer, "has_segment_cache", False):  # faster than isinstance
-            return Rows.of([np.empty(0, dtype=np.uint32)] * len(texts)), [False] * len(texts)
-        return cast(HasSegmentCache, tokenizer).cached_rows(texts, self._workers)
 
 
 def _encode_wave(texts: Sequence[str], engine: EncodesMany, spans: bool, wave: range) -> Rows:

@@ -12,7 +12,7 @@ from tokpar.contract.adapter import traits_of
 from tokpar.contract.interfaces import TokenizerAdapter, facts_of
 from tokpar.pipeline.sizes import chunk_chars_for
 from tokpar.process.limits import require_sizes
-from tokpar.types import CERTIFIED_CUTS, Chunk, Chunks, Joins, Pieces, Seam, Split
+from tokpar.types import CERTIFIED_CUTS, Chunk, Chunks, Joins, Pieces, Split
 
 WINDOW = 4096
 
@@ -28,15 +28,8 @@ class CutSplitter:
     def __post_init__(self) -> None:
         require_sizes(self.chunk_chars)
 
-    def licence(self, tokenizer: TokenizerAdapter) -> Seam | None:
-        from tokpar.pipeline.chunks_at_cuts import (
-            licence_of_texts,  # the compiled call does without cuts
-        )
-
-        return licence_of_texts(tokenizer)
-
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
-        from tokpar.cuts.finder import finder_for  # see `licence`
+        from tokpar.cuts.finder import finder_for  # the compiled call does without cuts
         from tokpar.pipeline.chunks_at_cuts import chunks_between
 
         finder = finder_for(facts_of(tokenizer))
@@ -62,7 +55,7 @@ class CutMerger:
     def merge(
         self, text: str, chunks: Chunks, pieces: Pieces, tokenizer: TokenizerAdapter
     ) -> Joins:
-        from tokpar.pipeline.chunks_at_cuts import joins_at_cuts  # see `CutSplitter.licence`
+        from tokpar.pipeline.chunks_at_cuts import joins_at_cuts  # see `split`
 
         return joins_at_cuts(chunks, pieces)
 
@@ -71,8 +64,6 @@ def _make_split(
     text: str, tokenizer: TokenizerAdapter, chunks: Sequence[Chunk], size: int
 ) -> Split:
     """Returns the split into these chunks. Much too long chunks become `serial_regions`."""
-    from tokpar.pipeline.chunks_at_cuts import licensed  # see `CutSplitter.licence`
-
     if len(chunks) == 1:
         return Split.whole(text, "no place in the text is a certified cut")
     regions = tuple(
@@ -83,8 +74,7 @@ def _make_split(
     rules = Counter(chunk.cut.rule for chunk in chunks if chunk.cut is not None)
     counts = ", ".join(f"{rules[rule]:,} {rule}" for rule in CERTIFIED_CUTS if rules[rule])
     why = f"{len(regions)} regions without a certified cut" if regions else "no region is left"
-    split = Split(chunks, f"certified cuts: {counts}", why, regions)
-    return licensed(split, text, tokenizer)
+    return Split(chunks, f"certified cuts: {counts}", why, regions)
 
 
 def build(*, chunk_chars: int | None = None) -> tuple[CutSplitter, CutMerger]:

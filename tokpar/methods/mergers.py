@@ -1,6 +1,6 @@
 """The mergers of overlapping chunks: they join seam by seam, and repair a seam that failed.
 
-`LicensedSplitter` and `LicensedMerger` check the parts of other authors."""
+`LicensedMerger` checks a merger of another author."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from functools import partial
 from itertools import pairwise
 from typing import Literal
 
-from tokpar.arrays import has_surrogate
-from tokpar.contract.interfaces import Merger, Splitter, TokenizerAdapter
-from tokpar.contract.part_checks import mend_chunks, merge_pieces, split_text, unite_chunks
+from tokpar.contract.interfaces import Merger, TokenizerAdapter
+from tokpar.contract.part_checks import mend_chunks, merge_pieces, unite_chunks
 from tokpar.methods.acceptance import Accept, by_cut, by_match
 from tokpar.methods.overlaps import Licences, PieceLocator, overlap_of
-from tokpar.pipeline.chunks_at_cuts import joins_at_cuts, licensed
+from tokpar.pipeline.chunks_at_cuts import joins_at_cuts
 from tokpar.pipeline.plan import matches_spans
 from tokpar.process.limits import ON_FAILURE, require_choice, require_min_match
-from tokpar.types import CERTIFIED_CUTS, Chunk, Chunks, Join, Joins, Piece, Pieces, Seam, Split
+from tokpar.types import CERTIFIED_CUTS, Chunk, Chunks, Join, Joins, Piece, Pieces, Seam
 
 
 @dataclass(frozen=True)
@@ -73,20 +72,6 @@ class OverlapMerger:
                 [unite_chunks(left, right)] if cut is None else _put_cut_between(left, right, cut)
             )
         return mended
-
-
-@dataclass(frozen=True)
-class LicensedSplitter:
-    """A splitter whose chunks are marked as divisible only where tokpar licenses cuts."""
-
-    splitter: Splitter
-
-    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
-        split = split_text(self.splitter, text, tokenizer, attempt)
-        if any(chunk.divisible for chunk in split.chunks):
-            chunks = [replace(chunk, divisible=False) for chunk in split.chunks]
-            split = replace(split, chunks=chunks, licence=None)
-        return split if has_surrogate(text) else licensed(split, text, tokenizer)
 
 
 @dataclass(frozen=True)

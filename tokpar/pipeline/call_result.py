@@ -41,14 +41,12 @@ NO_ROWS, NO_REPORT = Rows.of([]), Report("")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BatchFacts:
-    """What the rows of one batch share. Keeps no text alive.
-
-    `licence`: divides the texts that the cache answered; None without a cache. `code_points`: of
+    """What the rows of one batch share. Keeps no text alive. `whole`: see `Plan`. `code_points`: of
     all texts, at least 1."""
 
     tokenizer: TokenizerAdapter
     report: Report
-    licence: Seam | None
+    whole: bool
     code_points: int
 
 
@@ -56,8 +54,8 @@ class BatchFacts:
 class BatchRow:
     """One text of a batch. Makes the seams, the report and the origin of its `Encoding`.
 
-    `own`: the ids before post-processing. `why`: why the text was not cut. `is_divided`: the text
-    was divided at every certified space. `by_call`: the compiled call encoded the text.
+    `own`: the ids before post-processing. `why`: why the text was not cut. `by_call`: the compiled
+    call encoded the text.
     `seams_and_report`: those of a text that was encoded by itself. `layout`: see `SpanOrigin`; it
     may keep the whole batch alive."""
 
@@ -65,7 +63,6 @@ class BatchRow:
     own: IdArray
     batch_facts: BatchFacts
     why: str
-    is_divided: bool
     by_call: bool
     seams_and_report: tuple[Seams, Report] | None
     layout: Callable[[int], IdArray] | None
@@ -84,10 +81,9 @@ class BatchRow:
     @property
     def _licence(self) -> Seam | None:
         """The seam that divides the text at every certified space, or None."""
-        if self.is_divided:
-            assert self.batch_facts.licence is not None
-            return self.batch_facts.licence
-        if not self.by_call or not self.text:  # an empty text has no region to divide
+        was_cut = self.seams_and_report is not None and self.seams_and_report[1].chunks > 1
+        divides = self.by_call or (self.batch_facts.whole and was_cut)
+        if not divides or not self.text:  # an empty text has no region to divide
             return None
         return licence_for(self.batch_facts.tokenizer, self.text)
 
@@ -101,10 +97,12 @@ class BatchRow:
         share = len(self.text) / self.batch_facts.code_points
         seconds = {stage: spent * share for stage, spent in whole.seconds.items()}
         if self.seams_and_report is not None:
+            own = self.seams_and_report[1]
+            if self._licence is not None:
+                own = replace(own, plan=DIVIDED, why=NO_REGION_LEFT)
             return replace(
-                self.seams_and_report[1],
+                own,
                 seconds=seconds,
-                cache=whole.cache,
                 why_not_compiled=whole.why_not_compiled,
             )
         plan, why = (ONE_CALL, BY_CALL) if self.by_call else ("serial", self.why)
@@ -117,7 +115,6 @@ class BatchRow:
             executor=whole.executor,
             seconds=seconds,
             agreement=whole.agreement,
-            cache=whole.cache,
             why_not_compiled=whole.why_not_compiled,
         )
 
@@ -130,14 +127,13 @@ class BatchRow:
 class Result:
     """The texts of one call, and what is known of their ids so far. The pipeline fills it in.
 
-    `cache_answered`, `compiled`: True for each text that the cache, or the compiled call, answered;
-    bool, (texts,). `final`: the ids of all texts. `whys`: why the splitter did not cut a text, by
-    the number of the text. `encodings`: the encodings of texts that were cut, or encoded by
-    themselves, before post-processing. `report`: the report of all texts together."""
+    `compiled`: True for each text that the compiled call answered; bool, (texts,). `final`: the ids
+    of all texts. `whys`: why the splitter did not cut a text, by the number of the text.
+    `encodings`: the encodings of texts that were cut, or encoded by themselves, before
+    post-processing. `report`: the report of all texts together."""
 
     texts: Sequence[str]
     plan: Plan
-    cache_answered: NDArray[np.bool_]
     compiled: NDArray[np.bool_]
     final: FinalRows
     clock: Clock = field(default_factory=Clock)
@@ -148,16 +144,10 @@ class Result:
     @classmethod
     def of(cls, texts: Sequence[str], plan: Plan, compiled: CachedRows | None) -> Result:
         """Returns a result without ids that knows which texts the compiled call answered."""
-        asked, by_call = np.zeros((2, len(texts)), dtype=np.bool_)
+        by_call = np.zeros(len(texts), dtype=np.bool_)
         if compiled is not None:
             by_call |= compiled[1]
-        return cls(texts, plan, asked, by_call, FinalRows(texts, plan.tokenizer, NO_ROWS, NO_ROWS))
-
-    @property
-    def answered(self) -> NDArray[np.bool_]:
-        """True for each text whose ids are known without splitter and executor; bool, (texts,)."""
-        found: NDArray[np.bool_] = self.cache_answered | self.compiled
-        return found
+        return cls(texts, plan, by_call, FinalRows(texts, plan.tokenizer, NO_ROWS, NO_ROWS))
 
     def batch(self, own: Rows, postprocess: bool) -> Batch:
         """Post-process the ids `own` of all texts. Returns them with the report of all texts."""
@@ -166,7 +156,7 @@ class Result:
         self.final = FinalRows.of(self.texts, plan.tokenizer, own, post)
         self.clock.lap("convert")
         if getattr(plan.executor, "answered_by_call", False):
-            rest = ~self.answered
+            rest = ~self.compiled
             rest[list(self.encodings)] = False
             self.compiled |= rest
         self.report = Report(
@@ -175,7 +165,6 @@ class Result:
             chunks=len(self.texts),
             seconds=self.clock.seconds,
             agreement=plan.traits.agreement,
-            cache={} if plan.segment_cache is None else plan.segment_cache.counters,
             why_not_compiled=why_not_compiled(plan.tokenizer),
         )
         self.report = self._row(0).report if len(self.texts) == 1 else self._added_up()
@@ -185,16 +174,14 @@ class Result:
         """Returns how many texts were encoded in each way."""
         compiled = int(self.compiled.sum())
         cut = sum(encoding.report.chunks > 1 for encoding in self.encodings.values())
-        cut += int(self.cache_answered.sum())
         return {COMPILED: compiled, CUT: cut, ENGINE: len(self.texts) - compiled - cut}
 
     def _added_up(self) -> Report:
         reports = [encoding.report for encoding in self.encodings.values()]
         cut = sum(each.chunks > 1 for each in reports)
-        plan, divided = f"{cut:,} of {len(self.texts):,} texts cut", int(self.cache_answered.sum())
         return replace(
             self.report,
-            plan=f"{plan}, {divided:,} {DIVIDED}" if divided else plan,
+            plan=f"{cut:,} of {len(self.texts):,} texts cut",
             chunks=len(self.texts) + sum(each.chunks - 1 for each in reports),
             retries=sum(each.retries for each in reports),
             repairs=sum(each.repairs for each in reports),
@@ -212,7 +199,6 @@ class Result:
             self.final.own[k],
             self._batch_facts,
             self.whys.get(k, self.plan.uncut),
-            bool(self.cache_answered[k]),
             bool(self.compiled[k]),
             None if joined is None else (joined.seams, joined.report),
             partial(self.final.layout, k),
@@ -221,7 +207,7 @@ class Result:
     @cached_property
     def _batch_facts(self) -> BatchFacts:
         code_points = max(1, int(lengths_of(self.texts).sum()))
-        return BatchFacts(self.plan.tokenizer, self.report, self.plan.licence, code_points)
+        return BatchFacts(self.plan.tokenizer, self.report, self.plan.whole, code_points)
 
     def spans(self, code_points: bool) -> SpanArray:
         """Returns the spans of the final ids of all texts; see `FinalRows.spans`."""

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tokpar.arrays import NO_INTS, IntArray, offsets_of, spaces_behind_text
-from tokpar.contract.interfaces import EncodesMany, Flags, TokenizerAdapter, facts_of
+from tokpar.contract.interfaces import EncodesMany, TokenizerAdapter, facts_of
 from tokpar.contract.part_checks import merge_pieces, split_text
 from tokpar.errors import EngineError, MismatchError, WorkerError
-from tokpar.pipeline.chunks_at_cuts import stands_apart
+from tokpar.pipeline.chunks_at_cuts import are_certified
 from tokpar.pipeline.plan import Plan
 from tokpar.results.encoding import Clock, Encoding
 from tokpar.results.seams import NO_SEAMS, Columns, Everywhere, Licence, Seams, sides_of
@@ -49,7 +49,6 @@ class Work:
     split: Split
     clock: Clock
     pieces: dict[tuple[int, int], Piece] = field(default_factory=dict)
-    cache_answered: set[tuple[int, int]] = field(default_factory=set)
     retries: int = 0
     repairs: int = 0
     encoded_chars: int = 0
@@ -59,12 +58,10 @@ class Work:
         """Returns the chunks that are not encoded yet."""
         return [chunk for chunk in chunks if _slice(chunk) not in self.pieces]
 
-    def take(self, chunks: Sequence[Chunk], rows: Rows, is_served: Flags) -> None:
-        """Store the ids of `chunks`, and which chunks the cache answered."""
+    def take(self, chunks: Sequence[Chunk], rows: Rows) -> None:
+        """Store the ids of `chunks`."""
         for k, chunk in enumerate(chunks):
             self.pieces[_slice(chunk)] = rows.piece(k)
-            if is_served[k]:
-                self.cache_answered.add(_slice(chunk))
         self.encoded_chars += sum(chunk.stop - chunk.start + chunk.absorbed for chunk in chunks)
 
     def join(self) -> JoinedText | None:
@@ -87,9 +84,8 @@ class Work:
             repaired: Sequence[Chunk] | None = self.plan.mend(self.text, chunks, failed)
             if repaired is None:
                 self.retries += 1
-                again = split_text(self.plan.splitter, self.text, tokenizer, self.retries)
-                self.split, repaired = replace(again, licence=None), again.chunks
-                self.pieces, self.cache_answered = {}, set()
+                self.split = split_text(self.plan.splitter, self.text, tokenizer, self.retries)
+                self.pieces, repaired = {}, self.split.chunks
                 self.clock.lap("split")
             else:
                 rounds += 1
@@ -107,24 +103,23 @@ class Work:
         cuts, because then the whole text fails too."""
         fresh = self.open_chunks(chunks)
         texts = [self.text[chunk.start : chunk.stop] for chunk in fresh]
-        is_asked = [self.plan.asks_cache(chunk) for chunk in fresh]
         spans = self.plan.spans
         try:
-            rows, is_served = self.plan.run(texts, is_asked, spans)
+            rows = self.plan.run(texts, spans)
         except LookupError as error:
             if not spans:
                 raise
             self.why = f"{self.plan.tokenizer.name} cannot tell where its tokens lie: {error}"
             return False
         except EngineError as error:
-            certified = all(stands_apart(chunks, i, len(self.text)) for i in range(len(chunks)))
-            if isinstance(error, (MismatchError, WorkerError)) or (certified and not spans):
+            certified = are_certified(chunks) and not spans
+            if isinstance(error, (MismatchError, WorkerError)) or certified:
                 raise place_in_text(error, fresh) from error.__cause__ or error
             self.why = str(place_in_text(error, fresh))
             return False
         finally:
             self.clock.lap("tokenize")
-        self.take(fresh, rows, is_served)
+        self.take(fresh, rows)
         return True
 
     def _build(
@@ -137,7 +132,8 @@ class Work:
         kept = zip(pieces, first.tolist(), last.tolist(), strict=True)
         ids, ids_before = add_up(piece.ids[start:stop] for piece, start, stop in kept)
         placed_seams = place_seams((join.seam for join in joins), ids_before)
-        seams = self._seams(chunks, Columns.of(placed_seams), ids_before)
+        columns = Columns.of(placed_seams)
+        seams = Seams(columns, proofs=proofs_named(self.plan.tokenizer, columns.licences))
         report = self._report(chunks)
         if self.plan.approximate:
             report = replace(report, why=f"{_APPROXIMATE}; {_in_words(seams)}")
@@ -149,7 +145,7 @@ class Work:
             strategy=self.plan.name,
             plan=self.split.plan or f"{len(chunks):,} chunks",
             why=self.split.why,
-            executor=self.plan.executor_name(is_answered=bool(self.cache_answered)),
+            executor=self.plan.executor_name,
             chunks=len(chunks),
             retries=self.retries,
             repairs=self.repairs,
@@ -157,30 +153,6 @@ class Work:
             serial_regions=self.split.serial_regions,
             agreement=self.plan.traits.agreement,
         )
-
-    def _seams(
-        self, chunks: Sequence[Chunk], planned_seams: Columns, ids_before: IntArray
-    ) -> Seams:
-        """Returns the planned seams, and one seam at each certified space of divided chunks."""
-        divided = [
-            i
-            for i, chunk in enumerate(chunks)
-            if chunk.divisible
-            and _slice(chunk) in self.cache_answered
-            and stands_apart(chunks, i, len(self.text))
-        ]
-        if not divided or self.split.licence is None:
-            return Seams(
-                planned_seams, proofs=proofs_named(self.plan.tokenizer, planned_seams.licences)
-            )
-        ends = [(chunks[i].start, chunks[i].stop) for i in divided]
-        everywhere = Everywhere(self.split.licence, np.array(ends, dtype=np.int64))
-        counts = np.stack([ids_before[divided], ids_before[1:][divided]], axis=1)
-        licence = self.split.licence
-        licences = [*planned_seams.licences, (licence.rule, "", licence.witness)]
-        proofs = proofs_named(self.plan.tokenizer, licences)
-        recount = Recount(self.text, self.plan.tokenizer, everywhere, counts)
-        return Seams(planned_seams, everywhere, recount, proofs)
 
 
 TOGETHER = 1 << 16

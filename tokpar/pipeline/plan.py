@@ -1,17 +1,12 @@
 """How texts are encoded: by which tokenizer, splitter, executor and merger."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
 
 from tokpar.contract.adapter import EngineTraits, traits_of, why_not_compiled
 from tokpar.contract.interfaces import (
-    CachedRows,
     EncodesMany,
     Executor,
-    Flags,
-    HasSegmentCache,
     Locates,
     Merger,
     PostProcesses,
@@ -19,22 +14,20 @@ from tokpar.contract.interfaces import (
     TokenizerAdapter,
     facts_of,
 )
-from tokpar.contract.part_checks import mend_chunks, split_text, wrong_look_up
+from tokpar.contract.part_checks import mend_chunks, split_text
 from tokpar.errors import EngineError
 from tokpar.pipeline.sizes import TOO_SHORT
 from tokpar.process.cached_property import cached_property
-from tokpar.types import Chunk, Chunks, Facts, Report, Rows, Seam, Split
-
-LookUp = Callable[[Sequence[str], TokenizerAdapter], CachedRows]
+from tokpar.types import Chunk, Chunks, Facts, Report, Rows, Split
 
 
 @dataclass(frozen=True)
 class Plan:
     """How texts are encoded: the splitter cuts, the executor encodes, the merger joins.
 
-    `whole`: the cache may be asked for long texts before the splitter cuts them. `uncut`: the
-    reason in reports for texts that the splitter is not asked about. `approximate`: the strategy
-    may join where no rule licenses a seam."""
+    `whole`: the caller set no chunk size, so reports of cut texts name every certified space, as if
+    the compiled call had encoded them. `uncut`: the reason in reports for texts that the splitter
+    is not asked about. `approximate`: the strategy may join where no rule licenses a seam."""
 
     tokenizer: TokenizerAdapter
     splitter: Splitter
@@ -46,17 +39,8 @@ class Plan:
     approximate: bool = False
 
     @cached_property
-    def licence(self) -> Seam | None:
-        """The seam by which the cache may divide whole texts, or None. The splitter says it."""
-        return None if self.look_up is None else licence_of(self.splitter, self.tokenizer)
-
-    @cached_property
     def postprocesses(self) -> PostProcesses | None:
         return self.tokenizer if isinstance(self.tokenizer, PostProcesses) else None
-
-    @cached_property
-    def segment_cache(self) -> HasSegmentCache | None:
-        return self.tokenizer if isinstance(self.tokenizer, HasSegmentCache) else None
 
     @cached_property
     def facts(self) -> Facts:
@@ -72,20 +56,16 @@ class Plan:
         follow from their lengths."""
         return matches_spans(self.merger) and not self.facts.tiles
 
-    @cached_property
-    def look_up(self) -> LookUp | None:
-        """The executor's lookup in a cache, or None."""
-        return look_up_of(self.executor)
-
     def mend(self, text: str, chunks: Chunks, failed_seams: Sequence[int]) -> list[Chunk] | None:
         """Returns the chunks after the merger's repair of failed seams; None: it repairs none.
 
         Raises PluginError for chunks that cannot be used."""
         return mend_chunks(self.merger, text, chunks, failed_seams, self.tokenizer)
 
-    def executor_name(self, is_answered: bool) -> str:
-        """Returns the executor's name in reports. `is_answered`: the cache answered something."""
-        return self.executor.name if is_answered else without_cache_of(self.executor)
+    @property
+    def executor_name(self) -> str:
+        """The executor's name in reports."""
+        return executor_name_of(self.executor)
 
     def split(self, text: str) -> Split:
         """Returns the splitter's first answer, or one chunk if the merger needs spans that the
@@ -94,42 +74,11 @@ class Plan:
             return Split.whole(text, f"{self.tokenizer.name} cannot tell where its tokens lie")
         return split_text(self.splitter, text, self.tokenizer, 0)
 
-    def asks_cache(self, chunk: Chunk) -> bool:
-        """True if the cache is asked for the ids of `chunk`.
-
-        With a licence for whole texts, the cache answers a chunk as a text of its own. Without
-        one, it answers divisible chunks only."""
-        return chunk.divisible or (self.licence is not None)
-
-    def run(self, texts: Sequence[str], is_asked: Flags, spans: bool = False) -> CachedRows:
-        """Returns the rows of slices of texts, and which of them the cache answered.
-
-        `is_asked`: see `asks_cache`. The executor encodes all other slices. Raises the executor's
-        EngineError; LookupError if there can be no spans."""
+    def run(self, texts: Sequence[str], spans: bool = False) -> Rows:
+        """Returns the executor's rows. Raises EngineError if they are not one row per text;
+        LookupError if there can be no spans."""
         if not texts:
-            return Rows.of([]), np.zeros(0, dtype=np.bool_)
-        served = np.zeros(len(texts), dtype=np.bool_)
-        places = [] if spans else np.flatnonzero(is_asked).tolist()
-        if not places or self.look_up is None:
-            return self.map(texts, spans), served
-        known, flags = self.look_up([texts[k] for k in places], self.tokenizer)
-        if not len(known) == len(flags) == len(places):
-            raise wrong_look_up(self.executor, known, flags, len(places))
-        served[places] = flags
-        others = np.flatnonzero(~served).tolist()
-        if not others:
-            return known, served
-        try:
-            rest = self.map([texts[k] for k in others], spans)
-        except EngineError as error:
-            error.row = others[min(error.row, len(others) - 1)]
-            raise
-        if getattr(self.executor, "answered_by_call", False):  # as the cache would have
-            served[places] = True  # that no added token forbids a cut in it, a divisible chunk says
-        return Rows.scatter(len(texts), [(places, known), (others, rest)]), served
-
-    def map(self, texts: Sequence[str], spans: bool = False) -> Rows:
-        """Returns the executor's rows. Raises EngineError if they are not one row per text."""
+            return Rows.of([])
         rows = self.executor.map(texts, self.tokenizer, spans)
         if not isinstance(rows, Rows) or len(rows) != len(texts):
             got = f"{len(rows)} rows" if isinstance(rows, Rows) else type(rows).__name__
@@ -148,22 +97,10 @@ def serial_report(method: str, why: str, tokenizer: TokenizerAdapter) -> Report:
     )
 
 
-def licence_of(splitter: Splitter, tokenizer: TokenizerAdapter) -> Seam | None:
-    """Returns the splitter's `licence` for the tokenizer, or None."""
-    call = getattr(splitter, "licence", None)
-    licence: Seam | None = None if call is None else call(tokenizer)
-    return licence
-
-
-def look_up_of(executor: Executor) -> LookUp | None:
-    """Returns the executor's `look_up`, or None."""
-    call: LookUp | None = getattr(executor, "look_up", None)
-    return call
-
-
-def without_cache_of(executor: Executor) -> str:
-    """Returns the name of the executor that encodes the texts that no cache answers."""
-    name: str | None = getattr(executor, "without_cache", None)
+def executor_name_of(executor: Executor) -> str:
+    """Returns the executor's name in reports: `used_name`, the executor that it gave its last call
+    to, if it has one."""
+    name: str | None = getattr(executor, "used_name", None)
     return executor.name if name is None else name
 
 

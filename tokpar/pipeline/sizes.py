@@ -4,15 +4,15 @@ The numbers were measured on 2 cores with English text (docs/benchmarks.md)."""
 
 from dataclasses import dataclass
 
-from tokpar.contract.adapter import traits_of
-from tokpar.contract.interfaces import EncodesMany, HasSegmentCache, HasSpec, TokenizerAdapter
+from tokpar.contract.adapter import later_call_of, traits_of
+from tokpar.contract.interfaces import EncodesMany, HasSpec, TokenizerAdapter
 
 TOO_SHORT = "the text is too short for splitting to pay"
 
 PARTS = 16
 """A long text is cut into about so many chunks."""
 SMALLEST_ROW = 131072
-"""Code points below which a text of a batch is not cut, where a cache divides the text instead."""
+"""Code points below which a text of a batch is not cut, where a compiled call encodes it."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class ExecutorSizes:
 def sizes_for(tokenizer: TokenizerAdapter) -> ExecutorSizes:
     """Returns the `ExecutorSizes` for the abilities of the tokenizer.
 
-    An engine that makes an object per token is slow, so that short texts pay. A cache pays sooner
-    than a fast engine. Where the calls of a fast engine release the GIL, one call per chunk is
-    faster than one call for all chunks."""
+    An engine that makes an object per token is slow, so that short texts pay. A compiled call pays
+    sooner than a fast engine. Where the calls of a fast engine release the GIL, one call per chunk
+    is faster than one call for all chunks."""
     traits = traits_of(tokenizer)
-    is_cached = isinstance(tokenizer, HasSegmentCache) and tokenizer.has_segment_cache
+    is_cached = later_call_of(tokenizer) is not None
     if is_cached:
         executor = "memo"
     elif isinstance(tokenizer, EncodesMany):

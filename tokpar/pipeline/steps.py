@@ -1,4 +1,4 @@
-"""Turns texts into ids: look up -> split -> encode -> join -> post-process.
+"""Turns texts into ids: split -> encode -> join -> post-process.
 
 Here come texts of named strategies, of tokenizers without a compiled call, and those that the
 compiled call left to the engine. One text is a batch of one. The functions here know no plugins, no
@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.arrays import lengths_of
 from tokpar.contract.interfaces import CachedRows
-from tokpar.contract.part_checks import wrong_look_up
 from tokpar.errors import EngineError, MismatchError, WorkerError
 from tokpar.pipeline.call_result import (
     NO_ROWS,
@@ -52,11 +50,7 @@ def encode_batch(
     result = Result.of(texts, plan, compiled)
     long = range(len(texts)) if long is None else long
     check_texts(texts, plan, long)
-    looked_up = plan.whole and watch is None
-    asked, known = _look_up(result, () if looked_up else long)
-    answered = result.answered
-    if compiled is None and answered.all() and len(texts):
-        return result.batch(known, postprocess)
+    answered = result.compiled
     long = [row for row in long if not answered[row]]
     works = _split(result, long)
     if len(texts) == 1 and not works and not answered[0]:
@@ -74,35 +68,10 @@ def encode_batch(
             result.encodings[row] = _encoding_of(result, works.get(row), row, watch)
     alone = sorted(result.encodings)
     cut = Rows.of(result.encodings[row].ids for row in alone)
-    groups: list[Group] = [(asked, known), (rest, own), (alone, cut)]
+    groups: list[Group] = [(rest, own), (alone, cut)]
     if compiled is not None:
         groups.append((range(len(texts)), compiled[0]))
     return result.batch(Rows.scatter(len(texts), groups), postprocess)
-
-
-def _look_up(result: Result, long: Sequence[int]) -> tuple[NDArray[np.int64], Rows]:
-    """Ask the cache for all texts but those of `long`, and note which texts it answered.
-
-    Returns the numbers of the texts that the cache was asked for, and their rows."""
-    texts, plan = result.texts, result.plan
-    asked = np.zeros(len(texts), dtype=np.bool_)
-    if plan.licence is not None:
-        asked = (lengths_of(texts) > 0) & ~result.compiled
-        asked[np.array(long, dtype=np.int64)] = False
-    numbers = np.flatnonzero(asked)
-    if plan.look_up is None or not len(numbers):
-        return numbers, NO_ROWS
-    some = texts
-    if len(numbers) < len(texts):
-        from tokpar.compiled.utf8_texts import select_texts  # see `check_texts`
-
-        some = select_texts(texts, numbers)
-    rows, flags = plan.look_up(some, plan.tokenizer)
-    if not len(rows.offsets) - 1 == len(flags) == len(some):
-        raise wrong_look_up(plan.executor, rows, flags, len(some))
-    result.cache_answered[numbers] = flags
-    result.clock.lap("tokenize")
-    return numbers, rows
 
 
 def _split(result: Result, long: Sequence[int]) -> dict[int, Work]:
@@ -121,11 +90,11 @@ def _split(result: Result, long: Sequence[int]) -> dict[int, Work]:
 
 def _encode(result: Result, works: dict[int, Work]) -> tuple[NDArray[np.int64], Rows]:
     """Encode, by one call of the executor, the chunks of all cut texts and the texts that are
-    neither cut nor answered by the cache.
+    neither cut nor answered by the compiled call.
 
     Returns the numbers of these texts, and their rows. Each `Work` takes the rows of its own
     chunks. If the merger needs spans, each `Work` encodes its chunks by itself later."""
-    rest = ~result.answered
+    rest = ~result.compiled
     rest[list(works)] = False
     numbers = np.flatnonzero(rest)
     slices = result.texts  # not copied: a list of many small texts is long
@@ -136,13 +105,11 @@ def _encode(result: Result, works: dict[int, Work]) -> tuple[NDArray[np.int64], 
         opened = {row: work.open_chunks(work.split.chunks) for row, work in works.items()}
         chunks = [work.text[c.start : c.stop] for row, work in works.items() for c in opened[row]]
         slices = [*slices, *chunks]
-    is_asked = np.zeros(len(slices), dtype=np.bool_)
-    is_asked[len(numbers) :] = [result.plan.asks_cache(c) for own in opened.values() for c in own]
-    rows, served = result.plan.run(slices, is_asked)
+    rows = result.plan.run(slices)
     first = len(numbers)
     for row, own in opened.items():
         stop = first + len(own)
-        works[row].take(own, rows.part(first, stop), served[first:stop])
+        works[row].take(own, rows.part(first, stop))
         first = stop
     result.clock.lap("tokenize")
     return numbers, rows.part(0, len(numbers)) if opened else rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tokpar.contract.interfaces import Splitter, TokenizerAdapter, facts_of
 from tokpar.cuts.finder import CutFinder, finder_for
-from tokpar.pipeline.chunks_at_cuts import chunks_between, licensed, split_without_overlaps
+from tokpar.pipeline.chunks_at_cuts import chunks_between, split_without_overlaps
 from tokpar.pipeline.sizes import chunk_chars_for
 from tokpar.process.limits import require_choice, require_count, require_sizes
 from tokpar.registry.hooks import SplitterKind, hookimpl
@@ -22,7 +22,6 @@ __all__ = [
     "facts_of",
     "finder_for",
     "hookimpl",
-    "licensed",
     "require_choice",
     "require_count",
     "require_sizes",

@@ -9,10 +9,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
 
-from tokpar.contract.adapter import traits_of
+from tokpar.contract.adapter import later_call_of, traits_of
 from tokpar.contract.interfaces import (
     EncodesMany,
-    HasSegmentCache,
     HasSpec,
     Merger,
     Splitter,
@@ -40,7 +39,7 @@ EXECUTORS: tuple[tuple[str, tuple[str, str], Callable[[TokenizerAdapter], bool]]
     (
         "memo",
         ("native", "CachedExecutor"),
-        lambda it: isinstance(it, HasSegmentCache) and it.has_segment_cache,
+        lambda it: later_call_of(it) is not None,
     ),
     ("native", ("native", "NativeExecutor"), lambda it: isinstance(it, EncodesMany)),
     ("processes", ("processes", "ProcessExecutor"), lambda it: isinstance(it, HasSpec)),

@@ -57,10 +57,9 @@ def build_parts(
     found = _combine_parts(*parts, options)
     if allow_approximate:
         return replace(found, approximate=True)
-    from tokpar.methods.mergers import LicensedMerger, LicensedSplitter
+    from tokpar.methods.mergers import LicensedMerger
 
-    splitter, merger = LicensedSplitter(found.splitter), LicensedMerger(found.merger)
-    return replace(found, splitter=splitter, merger=merger)
+    return replace(found, merger=LicensedMerger(found.merger))
 
 
 def _combine_parts(

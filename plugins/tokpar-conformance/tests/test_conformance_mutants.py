@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,14 +24,10 @@ from tokpar_pure.added_tokens import AddedTokens
 from tokpar_strategies import blocks, delimiter, overlap
 
 from tests.conftest import cases, drawn
-from tests.support.tokenizers_drawn import Added
 from tests.support.toy import PLAIN, STRIPPING, Portable, Toy, Twin
 from tokpar.arrays import (
-    IdArray,
     SpanArray,
     code_point_spans,
-    has_surrogate,
-    spaces_behind_text,
 )
 from tokpar.contract.interfaces import TokenizerAdapter, facts_of
 from tokpar.errors import EngineError, OptionError
@@ -41,7 +37,6 @@ from tokpar.methods import cut
 from tokpar.methods.acceptance import by_cut
 from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.methods.mergers import OverlapMerger
-from tokpar.pipeline.chunks_at_cuts import stands_apart
 from tokpar.process.cached_property import cached_property
 from tokpar.registry.hooks import Strategy
 from tokpar.results.spans import postprocess_single
@@ -146,24 +141,6 @@ def refusing(is_refused: Callable[[str], bool]) -> Callable[[Toy, str], None]:
             raise OptionError("too long, or has a NUL")
 
     return check_text
-
-
-class Remembering(Toy):
-    """Honest: answers texts of odd length from a cache, whose keys may be too short."""
-
-    has_segment_cache = True
-    counters: ClassVar[dict[str, int]] = {}
-    key: Callable[..., object] = str
-
-    def cached_rows(self, texts: Sequence[str], workers: int) -> Any:
-        served = [len(text) % 2 > 0 for text in texts]
-        known: dict[object, IdArray] = {}
-        empty = np.empty(0, np.uint32)
-        rows = [
-            known.setdefault(type(self).key(text), self.encode(text)) if each else empty
-            for text, each in zip(texts, served, strict=True)
-        ]
-        return Rows.of(rows), served
 
 
 def offsets_off_by_one(rows: Rows) -> Rows:
@@ -300,7 +277,6 @@ TOKENIZERS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "forbids without refusing": (engine_says(forbidden=frozenset({"<s>"})), "traits.forbidden"),
     "forbids in a list": (engine_says(forbidden=[]), "traits"),
-    "remembers by length": (derived(Remembering, key=len), "cached_rows"),
 }
 
 
@@ -354,30 +330,6 @@ def cut_the_unknown(text: str, tokenizer: TokenizerAdapter, attempt: int) -> Spl
     return OWN.split(text, tokenizer if known else Toy(), attempt)
 
 
-SPACES = Seam(0, "PAIR", "20", (("pattern", "gpt2"), ("left", "non-space"), ("right", "space")))
-"""What licenses a cut before every space, behind anything but white space, of the toy."""
-
-
-SPACED = Toy((Added("e b"), Added("<s>")))
-"""With an added token across a space."""
-
-
-def divisible(is_safe: Callable[[str, str], bool]) -> Splits:
-    """Marks chunks that stand apart, and are safe by their part of the text, as divisible."""
-
-    def mark(chunks: list[Chunk], text: str) -> list[Chunk]:
-        return [
-            replace(
-                chunk,
-                divisible=stands_apart(chunks, k, len(text))
-                and is_safe(text[chunk.start : chunk.stop], text),
-            )
-            for k, chunk in enumerate(chunks)
-        ]
-
-    return changing(mark, licence=SPACES)
-
-
 SPLITTERS: dict[str, tuple[Any, str]] = {
     "gap": (changing(lambda chunks, text: [*chunks[:1], *chunks[2:]]), "split"),
     "cuts the unknown": (Splits(cut_the_unknown), "split: unknown tokenizer"),
@@ -392,7 +344,6 @@ SPLITTERS: dict[str, tuple[Any, str]] = {
         "split: again",
     ),
     "says nothing": (changing(lambda chunks, text: chunks, plan=None), "split: words"),
-    "divisible near added tokens": (divisible(lambda part, text: True), "split: divisible"),
 }
 
 
@@ -447,27 +398,6 @@ class ClosesOnce(ThreadExecutor):
         self.closed = True
 
 
-class Divider(SerialExecutor):
-    """Honest: answers every other text, cut before every space behind anything but white space."""
-
-    without_cache = "serial"
-
-    def look_up(self, texts: Sequence[str], tokenizer: Any) -> Any:
-        served = [k % 2 == 0 for k in range(len(texts))]
-        rows = [
-            self.divided(text, tokenizer) if each else self.other(text, tokenizer)
-            for text, each in zip(texts, served, strict=True)
-        ]
-        return Rows.of(rows), served
-
-    def other(self, text: str, tokenizer: Any) -> IdArray:
-        return np.empty(0, dtype=np.uint32)
-
-    def divided(self, text: str, tokenizer: Any) -> IdArray:
-        edges = [0, *spaces_behind_text(text, 0, len(text)).tolist(), len(text)]
-        return np.concatenate([tokenizer.encode(text[a:b]) for a, b in pairwise(edges)])
-
-
 def serial(change: Callable[[Sequence[str]], Sequence[str]], keeps_spans: bool = True) -> Any:
     """A serial executor that is given other texts, or no wish for spans."""
     return derived(
@@ -492,10 +422,7 @@ EXECUTORS: dict[str, tuple[Callable[[], Any], str]] = {
     "swallows errors": (SwallowsErrors, "map: errors"),
     "is dead after an error": (IsDeadAfterAnError, "map: after errors"),
     "one list for all threads": (OneListForAllThreads, "map: threads"),
-    "encodes the others": (
-        derived(Divider, other=lambda self, text, of: encode_piece(text, of, False).ids),
-        "look_up",
-    ),
+    "has no name": (partial(derived(SerialExecutor, used_name=7)), "used_name"),
     "closes once": (lambda: ClosesOnce(2), "close"),
 }
 
@@ -651,7 +578,7 @@ KINDS: dict[str, tuple[Callable[..., None], dict[str, tuple[Any, str]]]] = {
     "strategy": (check_strategy, STRATEGIES),
 }
 MISTAKES = [(kind, name) for kind, (_, table) in KINDS.items() for name in table]
-OTHERS: dict[str, Any] = {"reference": Twin(PLAIN), "split: divisible": SPACED}
+OTHERS: dict[str, Any] = {"reference": Twin(PLAIN)}
 """What a subject is compared with, or checked on, where that is not the usual."""
 
 
@@ -673,15 +600,8 @@ def test_a_planted_mistake_is_caught_by_the_check_for_it(
 HONEST: dict[str, Callable[..., None]] = {
     "tokenizer": partial(check_tokenizer, Portable(STRIPPING), Twin(STRIPPING)),
     "another tokenizer": partial(check_tokenizer, Portable(), Twin(PLAIN)),
-    "tokenizer with a cache": partial(check_tokenizer, Remembering(), Twin(PLAIN)),
     "splitter": partial(check_splitter, changing(lambda chunks, text: chunks)),
-    "splitter that marks chunks": partial(
-        check_splitter,
-        divisible(lambda part, text: not set(part) & set("<be") and not has_surrogate(text)),
-        SPACED,
-    ),
     "executor": partial(check_executor, Runs(lambda rows: rows)),
-    "executor with a cache": partial(check_executor, Divider()),
     "merger": partial(check_merger, Merges(lambda joins: joins)),
 }
 

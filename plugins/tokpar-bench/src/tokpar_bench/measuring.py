@@ -15,8 +15,7 @@ from typing import Any, TypeVar
 
 import tokpar
 from tokpar import EngineError, Rows, TokparError
-from tokpar.contract.interfaces import CachedRows
-from tokpar.pipeline.plan import look_up_of, without_cache_of
+from tokpar.pipeline.plan import executor_name_of
 from tokpar.plugin.tokenizer import Executor, IdArray, TokenizerAdapter, first_difference
 from tokpar.types import Report
 from tokpar_bench.records import AnyRow, BenchResults
@@ -151,7 +150,7 @@ class TimingExecutor:
     def __init__(self, inner: Executor) -> None:
         self._inner = inner
         self.name = inner.name
-        self.without_cache = without_cache_of(inner)
+        self.used_name = executor_name_of(inner)
         self.calls: list[tuple[float, ...]] = []
 
     def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
@@ -161,15 +160,6 @@ class TimingExecutor:
             return self._inner.map([text], tokenizer, spans)
 
         return Rows.concatenate(self._time(texts, encode_one))
-
-    def look_up(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> CachedRows:
-        """The rows that the other executor has in its cache, and for each text whether it has
-        one."""
-        look_up = look_up_of(self._inner)
-        if look_up is None:
-            return Rows.of([()] * len(texts)), [False] * len(texts)
-        found = self._time(texts, lambda text: look_up([text], tokenizer))
-        return Rows.concatenate([rows for rows, _ in found]), [bool(own[0]) for _, own in found]
 
     def _time(self, texts: Sequence[str], call: Callable[[str], Item]) -> list[Item]:
         found: list[Item] = []

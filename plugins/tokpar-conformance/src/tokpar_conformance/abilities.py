@@ -12,13 +12,10 @@ from tokpar.arrays import IdArray, code_point_spans
 from tokpar.contract.adapter import inserted_ids, own_call_of
 from tokpar.contract.interfaces import (
     Decodes,
-    HasSegmentCache,
     Locates,
     PostProcesses,
     TokenizerAdapter,
-    facts_of,
 )
-from tokpar.cuts.finder import finder_for
 from tokpar.errors import TokparError
 from tokpar.loading import IsSnapshot
 from tokpar.results.spans import HasOffsets, postprocess_single, stand_in_ids
@@ -52,8 +49,6 @@ def ability_checks(tokenizer: TokenizerAdapter, source: object) -> Iterator[Chec
         yield special_tokens.of(tokenizer)
     if own_call_of(tokenizer) is not None:
         yield encode_whole.of(tokenizer)
-    if isinstance(tokenizer, HasSegmentCache) and tokenizer.has_segment_cache:
-        yield cached_rows.of(tokenizer)
     if isinstance(tokenizer, IsSnapshot) and source is not tokenizer:
         yield snapshot.of(tokenizer, source)
 
@@ -96,31 +91,6 @@ def decode(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
     if decode_batch is None or (texts := decode_batch(rows)) == expected:
         return None
     return Complaint("decode_batch of three rows", repr(expected), repr(texts))
-
-
-@check("cached_rows", takes_all_texts=True)
-def cached_rows(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
-    """of texts that may be cut at spaces it gives the ids of encode, or none and says so"""
-    assert isinstance(tokenizer, HasSegmentCache)
-    finder = finder_for(facts_of(tokenizer))
-    usual = [
-        text
-        for text in texts
-        if finder.refusal_for(text) is None and not fails(ids_of, tokenizer, text)
-    ]
-    usual = usual if finder.at_spaces is not None else []
-    for workers in (1, 1, 2):  # from the second round on, the cache has every text
-        found, flags = tokenizer.cached_rows(usual, workers)
-        wrong = rows_complaint(found, len(usual), "cached_rows")
-        if wrong is not None or len(flags) != len(usual):
-            said = "not one answer per text"
-            return wrong or Complaint(said, str(len(usual)), str(len(flags)))
-        for k in np.flatnonzero(flags).tolist():
-            expected = ids_of(tokenizer, usual[k])
-            wrong = ids_differ(expected, found[k], usual[k], tokenizer)
-            if wrong is not None:
-                return wrong
-    return None
 
 
 @check("snapshot")

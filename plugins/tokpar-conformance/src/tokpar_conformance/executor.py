@@ -5,15 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-import numpy as np
-
-from tokpar.contract.interfaces import EncodesMany, Executor, Locates, TokenizerAdapter, facts_of
-from tokpar.cuts.finder import finder_for
+from tokpar.contract.interfaces import EncodesMany, Executor, Locates, TokenizerAdapter
 from tokpar.errors import EngineError
 from tokpar.executors.serial_executor import encode_piece
 from tokpar.loading import DEFAULT_TOKENIZER, load
-from tokpar.pipeline.plan import LookUp, look_up_of, without_cache_of
-from tokpar.types import Piece, Rows
+from tokpar.pipeline.plan import executor_name_of
+from tokpar.types import Rows
 from tokpar_conformance.checks import (
     Check,
     Complaint,
@@ -25,7 +22,7 @@ from tokpar_conformance.checks import (
     require,
 )
 from tokpar_conformance.compare import rows_differ
-from tokpar_conformance.pools import FAILS, Letters, Unknown, pools
+from tokpar_conformance.pools import FAILS, Letters, pools
 
 THREADS, CALLS, SECONDS = 3, 3, 0.0001
 LONGER = 40
@@ -63,9 +60,7 @@ def executor_checks(executor: Executor, tokenizer: TokenizerAdapter) -> Iterator
     yield errors.of(executor)
     yield after_errors.of(executor, tokenizer)
     yield threads.of(executor)
-    call = look_up_of(executor)
-    if call is not None:
-        yield looked_up.of(executor, call, tokenizer)
+    yield used_name.of(executor, tokenizer)
     shut = getattr(executor, "close", None)
     if shut is not None:
         yield close.of(executor, shut, tokenizer)
@@ -159,44 +154,16 @@ def threads(executor: Executor, texts: Sequence[str]) -> Complaint | None:
     return None
 
 
-@check("look_up", takes_all_texts=True)
-def looked_up(
-    executor: Executor, call: LookUp, tokenizer: TokenizerAdapter, texts: Sequence[str]
+@check("used_name", takes_all_texts=True)
+def used_name(
+    executor: Executor, tokenizer: TokenizerAdapter, texts: Sequence[str]
 ) -> Complaint | None:
-    """look_up gives the rows of texts as map does, or empty rows, and says which"""
-    finder = finder_for(facts_of(tokenizer))
-    own = [
-        text
-        for text in texts
-        if finder.refusal_for(text) is None and finder.spaces_safe(text, 0, len(text))
-    ]
-    for subject, some in ((tokenizer, own), (tokenizer, own[::3]), (Unknown(), [])):
-        wrong = _name_wrong(executor) or _served_wrong(call, subject, some)
-        if wrong is not None:
-            return wrong
-    return None
-
-
-def _name_wrong(executor: Executor) -> Complaint | None:
-    name: object = without_cache_of(executor)
+    """used_name is a str, the name of the executor that the last call was given to"""
+    executor.map(texts[:1], tokenizer, False)
+    name: object = executor_name_of(executor)
     if isinstance(name, str) and name:
         return None
-    return Complaint("without_cache is no name", "a str", repr(name))
-
-
-def _served_wrong(
-    look_up: LookUp, tokenizer: TokenizerAdapter, texts: Sequence[str]
-) -> Complaint | None:
-    got, flags = look_up(texts, tokenizer)
-    if len(flags) != len(texts):
-        return Complaint("not one answer per text", str(len(texts)), str(len(flags)))
-    empty = Piece(np.empty(0, dtype=np.uint32))
-    expected = [
-        encode_piece(text, tokenizer, False) if served else empty
-        for text, served in zip(texts, flags, strict=True)
-    ]
-    wrong = rows_differ(expected, got, texts, tokenizer)
-    return None if wrong is None else prefix_complaint(wrong, "looked up")
+    return Complaint("used_name is no name", "a str", repr(name))
 
 
 @check("close", takes_all_texts=True, repeatable=False)

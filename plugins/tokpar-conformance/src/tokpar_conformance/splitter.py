@@ -2,16 +2,13 @@
 the licences of the cuts hold."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
-from tokpar.arrays import has_surrogate, spaces_behind_text
+from tokpar.arrays import has_surrogate
 from tokpar.certificate.checker import seam_findings
 from tokpar.contract.interfaces import Splitter, TokenizerAdapter, facts_of
 from tokpar.contract.part_checks import MOST_ATTEMPTS, split_text
 from tokpar.loading import DEFAULT_TOKENIZER, load
-from tokpar.pipeline.chunks_at_cuts import stands_apart
-from tokpar.results.seams import sides_of
-from tokpar.types import CERTIFIED_CUTS, Chunk, Split
+from tokpar.types import CERTIFIED_CUTS, Split
 from tokpar_conformance.checks import Check, Complaint, SetAsideError, Watch, check, require
 from tokpar_conformance.pools import MOST, Unknown, pools
 
@@ -42,7 +39,7 @@ def splitter_checks(splitter: Splitter, tokenizer: TokenizerAdapter) -> Iterator
     said = "the same where nothing is known of the tokenizer; no rule licenses a cut then"
     name = "split: unknown tokenizer"
     yield well_formed.of(splitter, Unknown(), name=name, contract=said)
-    for each in (licensed_cuts, divisible, words):
+    for each in (licensed_cuts, words):
         yield each.of(first, tokenizer)
     yield surrogates.of(splitter, tokenizer, pool="surrogates")
     yield attempts.of(first, tokenizer)
@@ -73,10 +70,6 @@ def well_formed(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> C
     return None if known else _finding(split, text, tokenizer)
 
 
-def _place(k: int, chunk: Chunk, contract: str) -> Complaint:
-    return Complaint(f"chunk {k:,}", contract, repr(chunk))
-
-
 @check("split: cuts")
 def licensed_cuts(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
     """a cut that names rule PAIR, STAGE or EDGE is one that the certificate's checker licenses"""
@@ -90,25 +83,6 @@ def _finding(split: Split, text: str, tokenizer: TokenizerAdapter) -> Complaint 
     for finding in seam_findings(seams, text, facts_of(tokenizer)):
         got = "" if finding.seam is None else repr(seams[finding.seam])
         return Complaint(f"the cut is not licensed: {finding.message}", got=got)
-    return None
-
-
-@check("split: divisible")
-def divisible(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
-    """a chunk marked as divisible stands apart, and the split's licence holds before every space,
-    behind anything but white space, inside it"""
-    split = splitter.split(text, tokenizer, 0)
-    for k, chunk in enumerate(split.chunks):
-        if not chunk.divisible:
-            continue
-        if split.licence is None:
-            return _place(k, chunk, "a licence of the split, for a chunk to be divisible")
-        if not stands_apart(split.chunks, k, len(text)):
-            return _place(k, chunk, "a divisible chunk between certified cuts, without overlap")
-        places = spaces_behind_text(text, chunk.start, chunk.stop, sides_of(split.licence)).tolist()
-        seams = [replace(split.licence, position=place) for place in places]
-        for finding in seam_findings(seams, text, facts_of(tokenizer)):
-            return Complaint(f"chunk {k:,} is not divisible: {finding.message}", got=repr(chunk))
     return None
 
 
