@@ -23,6 +23,7 @@ from tests.support.tokenizers_drawn import named_tokenizers
 from tokpar.contract.adapter import token_bytes_of
 from tokpar.contract.interfaces import Decodes, facts_of
 from tokpar.errors import FileFormatError, OptionError
+from tokpar.sessions import editing
 from tokpar.sessions.common_ends import common_prefix, common_suffix
 from tokpar.sessions.rope import segments_after
 
@@ -36,6 +37,12 @@ def encoder_of(name: str, **settings: Any) -> tokpar.Encoder:
     if hasattr(tokenizer, "encode_ordinary"):
         settings["disallowed_special"] = ()
     return tokpar.Encoder(tokpar.load(tokenizer, **settings))
+
+
+@pytest.fixture(name="_short_segments")
+def short_segments(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Segments are as short with the compiled call as without it."""
+    monkeypatch.setattr(editing, "COMPILED_SEGMENT", editing.SEGMENT)
 
 
 # -------------------------------------------------------------------------------- equality
@@ -79,6 +86,7 @@ def test_truncation_padding_and_special_tokens_are_those_of_the_own_call() -> No
         assert session.ids.tolist() == tokenizer.encode(session.text).ids
 
 
+@pytest.mark.usefixtures("_short_segments")
 def test_texts_of_one_version_are_shared_by_forks() -> None:
     session = encoder_of("cl100k_part").session(PROSE * 40)
     fork = session.fork()
@@ -92,6 +100,7 @@ def test_texts_of_one_version_are_shared_by_forks() -> None:
 # ------------------------------------------------------------------------------------ work
 
 
+@pytest.mark.usefixtures("_short_segments")
 @pytest.mark.parametrize("name", ["cl100k_part", "deepseek_part", "bert_part", "llama_style"])
 def test_an_edit_encodes_its_neighbourhood_whatever_the_length(name: str) -> None:
     encoder = encoder_of(name)
@@ -110,6 +119,7 @@ def test_an_edit_encodes_its_neighbourhood_whatever_the_length(name: str) -> Non
         assert session.unprocessed_ids.tolist() == ids_of(encoder.tokenizer, session.text)
 
 
+@pytest.mark.usefixtures("_short_segments")
 def test_appends_of_single_characters_leave_long_segments() -> None:
     session = encoder_of("cl100k_part").session()
     for char in PROSE * 20:
@@ -122,6 +132,7 @@ def test_appends_of_single_characters_leave_long_segments() -> None:
 # --------------------------------------------------------------------------------- refused
 
 
+@pytest.mark.usefixtures("_short_segments")
 def test_a_sum_encodes_the_characters_near_the_seam_only() -> None:
     encoder = tokpar.Encoder()
     parts = [encoder.session(f"Document {k}. " + "One sentence of it. " * 500) for k in range(20)]

@@ -15,7 +15,7 @@ from tokpar.chunks.text_chunks import require_no_surrogate
 from tokpar.contract.interfaces import TokenizerAdapter
 from tokpar.errors import OptionError
 from tokpar.process.limits import require_choice, require_count, require_text
-from tokpar.results.adding_up import EncodeRows
+from tokpar.results.adding_up import EncodesParts
 
 Keep = Literal["ends", "first", "last"]
 Range = tuple[int, int]
@@ -43,7 +43,7 @@ class KeptTexts:
 def fit_texts(
     texts: Sequence[str] | Sequence[Mapping[str, object]],
     tokenizer: TokenizerAdapter,
-    encode: EncodeRows,
+    encode: EncodesParts,
     budget: int,
     keep: Keep,
 ) -> KeptTexts:
@@ -96,7 +96,7 @@ class _Section:
     """Neighbouring texts that are encoded as one. [0, `stop`) and all from `start` on are kept:
     `kept_count` ids of `count`."""
 
-    def __init__(self, parts: list[str], tokenizer: TokenizerAdapter, encode: EncodeRows) -> None:
+    def __init__(self, parts: list[str], tokenizer: TokenizerAdapter, encode: EncodesParts) -> None:
         self.parts, self._text = parts, "".join(parts)
         self._tokenizer, self._encode = tokenizer, encode
         self._whole = self._encoded_text(self._text)
@@ -135,7 +135,7 @@ class _Section:
                 ends = (0, found) if step > 0 else (found, self.start)
                 text, excess = self._ends_of(*ends), 0
                 if not is_certified or self._keeps_ids(text, *ends):
-                    count = len(self._encode([text])[0])
+                    count = len(self._encode.one(text))
                     if count <= room:
                         (self.stop, self.start), self.kept_count = ends, count
                         self.is_certified &= is_certified

@@ -4,7 +4,6 @@ All positions are code points."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache, partial
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from tokpar.arrays import IdArray, IntArray, SpanArray
 from tokpar.contract.interfaces import Locates, TokenizerAdapter, facts_of
 from tokpar.cuts.finder import CutFinder, finder_for
-from tokpar.results.adding_up import EncodeRows, Part, concatenate, encode_parts
+from tokpar.results.adding_up import EncodesParts, Part, concatenate, encode_part
 from tokpar.results.spans import spans_of
 from tokpar.types import Rows, Seam
 
@@ -36,7 +35,7 @@ class EncodedText:
     text. `is_exact`: exactly the tokens that end at or before a certified cut lie before it."""
 
     def __init__(
-        self, text: str, tokenizer: TokenizerAdapter, encode: EncodeRows, least_region: int
+        self, text: str, tokenizer: TokenizerAdapter, encode: EncodesParts, least_region: int
     ) -> None:
         self.text, self.tokenizer = text, tokenizer
         self.finder: CutFinder = finder_for(facts_of(tokenizer))
@@ -60,7 +59,7 @@ class EncodedText:
         self.stop = len(text) if cut is None else cut.position
         self._absorbed_chars = 0 if cut is None else cut.absorbed
         part = Part(start, self.stop, skipped)
-        ids = self.encode([part]).ids
+        ids = self.encode(part)
         starts, stops = self._locate(part, ids)
         if len(self.ids):  # a copy of a million numbers costs as much as encoding them
             ids = concatenate([self.ids, ids])
@@ -97,9 +96,9 @@ class EncodedText:
         first, last = self.tokens_before(start), self.tokens_before(stop)
         return self.ids[first:last] if self.is_exact else None
 
-    def encode(self, parts: Sequence[Part]) -> Rows:
-        """Returns the ids of parts, each as a text of its own."""
-        return encode_parts(self.text, parts, self._encode).rows
+    def encode(self, part: Part) -> IdArray:
+        """Returns the ids of a part as a text of its own; uint32, (n,)."""
+        return encode_part(self.text, part, self._encode)
 
     def begins_alone(self, position: int) -> bool:
         """True if the text from `position` on has the ids that it has in the whole text."""

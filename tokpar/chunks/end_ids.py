@@ -16,7 +16,7 @@ from tokpar.cuts.finder import finder_for
 from tokpar.errors import OptionError
 from tokpar.pipeline.plan import serial_report
 from tokpar.process.limits import require_choice, require_count
-from tokpar.results.adding_up import EncodeRows, concatenate
+from tokpar.results.adding_up import EncodesParts, concatenate
 from tokpar.results.encoding import Encoding
 from tokpar.results.seams import NO_SEAMS
 
@@ -29,7 +29,7 @@ _SEARCH_REACH = 1 << 16
 
 
 def kept_ids(
-    text: str, tokenizer: TokenizerAdapter, encode: EncodeRows, max_tokens: int, side: Side
+    text: str, tokenizer: TokenizerAdapter, encode: EncodesParts, max_tokens: int, side: Side
 ) -> Encoding:
     """Returns the encoding of `text`, truncated to `max_tokens` ids; see `Encoder.encode`."""
     require_count("max_tokens", max_tokens)
@@ -59,7 +59,7 @@ def kept_ids(
 def count_up_to(
     text: str,
     tokenizer: TokenizerAdapter,
-    encode: EncodeRows,
+    encode: EncodesParts,
     limit: int,
     count_whole: Callable[[str], int],
     is_exact: bool,
@@ -79,16 +79,20 @@ def count_up_to(
 
 
 def _first(
-    text: str, tokenizer: TokenizerAdapter, encode: EncodeRows, least_count: int, side: Side
+    text: str, tokenizer: TokenizerAdapter, encode: EncodesParts, least_count: int, side: Side
 ) -> IdArray:
     """Returns the first ids of the text, or the last ids: `least_count` or more.
 
     Returns all ids if the text has fewer."""
-    return kept_part(text, tokenizer, encode, least_count, side)[1]
+    return kept_part(text, tokenizer, encode.one, least_count, side)[1]
 
 
 def kept_part(
-    text: str, tokenizer: TokenizerAdapter, encode: EncodeRows, least_count: int, side: Side
+    text: str,
+    tokenizer: TokenizerAdapter,
+    encode: Callable[[str], IdArray],
+    least_count: int,
+    side: Side,
 ) -> tuple[str, IdArray]:
     """Returns the beginning of the text, or its end, up to a certified cut, and its ids: those of
     the whole text (theorem 27), `least_count` or more. Returns the whole text if it has fewer.
@@ -96,7 +100,7 @@ def kept_part(
     The tokenizer must accept the text."""
     part, ids = text, NO_IDS
     for part in _ends(text, tokenizer, least_count, side):
-        ids = encode([part])[0]
+        ids = encode(part)
         if len(ids) >= least_count:
             break
     return part, ids

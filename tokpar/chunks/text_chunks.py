@@ -14,7 +14,7 @@ from tokpar.contract.adapter import require_accepted
 from tokpar.contract.interfaces import TokenizerAdapter
 from tokpar.errors import OptionError
 from tokpar.process.limits import require_choice, require_count, require_text
-from tokpar.results.adding_up import EncodeRows, Part
+from tokpar.results.adding_up import EncodesParts, Part
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _FIRST, _MOST, _GROWTH = 8, 1024, 8
@@ -25,7 +25,7 @@ after a chunk that did not fit: the next one may not fit either."""
 def text_chunks(
     text: str,
     tokenizer: TokenizerAdapter,
-    encode: EncodeRows,
+    encode: EncodesParts,
     max_tokens: int,
     overlap: int = 0,
     boundary: Boundary = "token",
@@ -106,7 +106,7 @@ class _Chunker:
         whole = self._whole
         is_certified = whole.begins_alone(start) and whole.ends_alone(stop)
         ids = whole.ids_between(start, stop) if is_certified else None
-        ids = whole.encode([Part(start, stop)])[0] if ids is None else ids
+        ids = whole.encode(Part(start, stop)) if ids is None else ids
         return self._chunk(start, stop, ids, is_certified)
 
     def _chunk(self, start: int, stop: int, ids: IdArray, is_certified: bool) -> TextChunk | None:
@@ -140,7 +140,7 @@ class _Chunker:
 
     def _too_small(self, start: int) -> OptionError:
         char = self._whole.text[start]
-        needed = len(self._whole.encode([Part(start, start + 1)]).ids) + self._special.count
+        needed = len(self._whole.encode(Part(start, start + 1))) + self._special.count
         also = f", {self._special.count} of them special tokens" if self._special.count else ""
         return OptionError(
             f"max_tokens={self._most} is too small for the character {char!r} "

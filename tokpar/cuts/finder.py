@@ -213,7 +213,8 @@ class CutFinder:
     def _likely_in(self, text: str, start: int, stop: int) -> Iterable[int]:
         only_spaces = self.pairs is None and self._adjacent is None
         if not only_spaces and (self.pairs is None or stop - start <= _FIRST_BLOCK):
-            return [p for p in range(stop - 1, start - 1, -1) if self._may_cut[text[p - 1 : p + 1]]]
+            may_cut = self._may_cut
+            return (p for p in range(stop - 1, start - 1, -1) if may_cut[text[p - 1 : p + 1]])
         crossed = self.crossed_positions(text, start, stop)
         spaces = (match.start() for match in _SPACES.finditer(text, start, stop))
         pairs = () if self.pairs is None else self.pairs.likely(text, start, stop)

@@ -37,7 +37,7 @@ def encode_kept(
     encode = _LastWay(encoder)
     try:
         for text in texts:
-            part, ids = kept_part(text, adapter, encode, most, side)
+            part, ids = kept_part(text, adapter, encode.one, most, side)
             parts.append(part)
             rows.append(ids)
             ways[encode.way] += 1
@@ -52,10 +52,10 @@ class _LastWay:
     def __init__(self, encoder: Encoder) -> None:
         self._encode, self.way = encoder.rows_of_parts.rows_and_ways, ""
 
-    def __call__(self, parts: Sequence[str]) -> Rows:
-        rows, ways = self._encode(parts)
+    def one(self, part: str) -> IdArray:
+        rows, ways = self._encode((part,))
         self.way = next(way for way, count in ways.items() if count)
-        return rows
+        return rows[0]
 
 
 class CutCall(EncodedCall):

@@ -53,6 +53,14 @@ class PartEncoder:
         known = None if self._front is None or not texts else self._front.many(texts)
         if known is not None and all(known[1]):
             return known[0], {COMPILED: len(texts)}
+        return self._by_engine(texts)
+
+    def one(self, text: str) -> IdArray:
+        """Returns the ids of one text; uint32, (n,). Raises as a call does."""
+        ids = None if self._front is None else self._front.plain(text)
+        return self._by_engine((text,))[0].ids if ids is None else ids
+
+    def _by_engine(self, texts: Sequence[str]) -> tuple[Rows, Mapping[str, int]]:
         is_small = len(texts) <= MOST_DIRECT_TEXTS and sum(map(len, texts)) <= MOST_DIRECT_CHARS
         if self._in_parallel is not None and not is_small:
             batch = self._in_parallel(texts)

@@ -6,17 +6,27 @@ the ids of a text here and nowhere else."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from tokpar.arrays import IdArray, IntArray, SpanArray, concatenate_ids, offsets_of
 from tokpar.errors import EngineError
 from tokpar.types import CERTIFIED_CUTS, Rows, Seam
 
-EncodeRows = Callable[[Sequence[str]], Rows]
-"""Returns one row for each text: its ids before special tokens, truncation and padding. The
-tokenizer's own call, the cache, or the pipeline."""
+
+class EncodesParts(Protocol):
+    """Encodes parts of texts, before special tokens, truncation and padding; see `PartEncoder`."""
+
+    def __call__(self, texts: Sequence[str]) -> Rows:
+        """Returns one row for each text."""
+
+    def one(self, text: str) -> IdArray:
+        """Returns the ids of one text; uint32, (n,)."""
+
+    @property
+    def is_compiled(self) -> bool:
+        """True if the compiled call encodes them."""
 
 
 class Part(NamedTuple):
@@ -69,7 +79,7 @@ class EncodedParts:
 
 
 def encode_parts(
-    text: str, parts: Sequence[Part], encode: EncodeRows, origin: int = 0
+    text: str, parts: Sequence[Part], encode: EncodesParts, origin: int = 0
 ) -> EncodedParts:
     """Returns the ids of parts of `text`, each encoded by itself, in one call of `encode`.
 
@@ -78,13 +88,25 @@ def encode_parts(
     try:
         rows = encode([part.slice_of(text) for part in parts])
     except EngineError as error:
-        part = parts[min(error.row, len(parts) - 1)]
-        first = origin + part.start + part.absorbed_chars
-        stop = first + error.stop if error.stop else origin + part.stop
-        raise type(error)(str(error), first + error.start, stop) from error
+        raise _placed(error, parts[min(error.row, len(parts) - 1)], origin) from error
     if len(rows) != len(parts):
         raise EngineError(f"got {len(rows)} rows of ids for {len(parts)} parts of a text")
     return EncodedParts(parts, rows)
+
+
+def encode_part(text: str, part: Part, encode: EncodesParts, origin: int = 0) -> IdArray:
+    """Returns the ids of one part of `text`, encoded by itself; see `encode_parts`."""
+    try:
+        return encode.one(part.slice_of(text))
+    except EngineError as error:
+        raise _placed(error, part, origin) from error
+
+
+def _placed(error: EngineError, part: Part, origin: int) -> EngineError:
+    """Returns the error of a part with positions of the whole text."""
+    first = origin + part.start + part.absorbed_chars
+    stop = first + error.stop if error.stop else origin + part.stop
+    return type(error)(str(error), first + error.start, stop)
 
 
 def concatenate(pieces: Sequence[IdArray]) -> IdArray:

@@ -6,9 +6,7 @@ between two of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -16,7 +14,14 @@ from tokpar.arrays import IdArray, first_difference
 from tokpar.contract.adapter import traits_of
 from tokpar.contract.interfaces import TokenizerAdapter, facts_of
 from tokpar.cuts.firm_cuts import firm_cuts_for
-from tokpar.results.adding_up import concatenate, encode_parts, parts_between
+from tokpar.results.adding_up import (
+    EncodesParts,
+    Part,
+    concatenate,
+    encode_part,
+    encode_parts,
+    parts_between,
+)
 from tokpar.sessions.rope import (
     Rope,
     Segment,
@@ -29,7 +34,6 @@ from tokpar.sessions.rope import (
     slice_of,
     split,
 )
-from tokpar.types import Rows
 
 SEGMENT, COMPILED_SEGMENT = 1 << 8, 1 << 14
 """The least number of code points of a segment: where the engine encodes an edit, and where the
@@ -51,16 +55,6 @@ class Edit:
     start: int
     stop: int
     why: str
-
-
-class EncodesParts(Protocol):
-    """Encodes parts of texts, before post-processing; see `PartEncoder`."""
-
-    def __call__(self, texts: Sequence[str]) -> Rows: ...
-
-    @property
-    def is_compiled(self) -> bool:
-        """True if the compiled call encodes them."""
 
 
 class Editing:
@@ -107,8 +101,10 @@ class Editing:
         if not text:
             own = ids_of(self._tokenizer, "")
             return [Segment("", own)] if len(own) else []
-        size = self._size
-        cuts = self._cuts.spread(text, size) if len(text) > 2 * size else ()
+        cuts = self._cuts.spread(text, self._size) if len(text) > 2 * self._size else ()
+        if not cuts:
+            ids = encode_part(text, Part(0, len(text), absorbed_chars), self._encode, start)
+            return [Segment(text, ids, absorbed_chars)]
         parts = [*parts_between(cuts, len(text), 0, absorbed_chars)]
         rows = encode_parts(text, parts, self._encode, start).rows
         return [

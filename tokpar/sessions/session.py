@@ -17,11 +17,11 @@ from tokpar.errors import OptionError
 from tokpar.process.cached_property import cached_property
 from tokpar.process.fork_locks import own_lock
 from tokpar.process.limits import require_text
-from tokpar.results.adding_up import concatenate
+from tokpar.results.adding_up import EncodesParts, concatenate
 from tokpar.results.encoding import Encoding
 from tokpar.results.spans import postprocess_single
 from tokpar.sessions.common_ends import common_prefix, common_suffix
-from tokpar.sessions.editing import Edit, Editing, EncodesParts, ids_of
+from tokpar.sessions.editing import Edit, Editing, ids_of
 from tokpar.sessions.pins import (
     NO_PINS,
     PinnedRows,

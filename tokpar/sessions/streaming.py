@@ -14,7 +14,7 @@ from tokpar.cuts.finder import finder_for
 from tokpar.cuts.stable_cuts import Window, stable_cuts_for
 from tokpar.errors import OptionError
 from tokpar.process.limits import require_text
-from tokpar.results.adding_up import EncodeRows, Part, encode_parts
+from tokpar.results.adding_up import EncodesParts, Part, encode_part
 
 
 @runtime_checkable
@@ -30,7 +30,7 @@ def stream(
     chunks: Iterable[str],
     tokenizer: TokenizerAdapter,
     whole: Callable[[str], IdArray],
-    encode: EncodeRows,
+    encode: EncodesParts,
 ) -> Iterator[IdArray]:
     """Returns an iterator of arrays of ids, none empty. Together they are the ids of the text.
 
@@ -102,7 +102,7 @@ def _check_chunks(chunks: Iterator[str], tokenizer: TokenizerAdapter) -> Iterato
 
 
 def _encode_between_cuts(
-    chunks: Iterator[str], tokenizer: TokenizerAdapter, encode: EncodeRows
+    chunks: Iterator[str], tokenizer: TokenizerAdapter, encode: EncodesParts
 ) -> Iterator[IdArray]:
     """Yield the ids of the text before the last stable cut (lemma 35). The rest waits for more
     chunks."""
@@ -117,7 +117,7 @@ def _encode_between_cuts(
         cut = Window(cuts, text, begins=True).last(searched)
         searched = max(searched, cuts.final_chars(text))
         if cut is not None:
-            yield encode_parts(text, [Part(0, cut.position)], encode, start).ids
+            yield encode_part(text, Part(0, cut.position), encode, start)
             taken = cut.position + cut.absorbed
             text, start, searched = text[taken:], start + taken, max(0, searched - taken)
-    yield encode_parts(text, [Part(0, len(text))], encode, start).ids
+    yield encode_part(text, Part(0, len(text)), encode, start)
