@@ -75,20 +75,24 @@ def call_parts_of(
 
     engine = partial(_segment_engine, copy, is_same_model, facts)
     by_file, source = _tables_by_file(copy, facts, stages, read, file_bytes)
-    if isinstance(by_file, str) and facts.scheme not in ("regex", "bert"):  # those look at patterns
+    unigram = _unigram_tables(copy, facts, stages, added_tokens)
+    has_model = not isinstance(by_file, str) or unigram is not None
+    if not has_model and facts.scheme not in ("regex", "bert"):  # those look at patterns
         try:
             engine()
         except GateError as error:
             return f"{by_file}; and {error}"
     return CallParts(
         identity=_identity_of(stages, source),
-        make_arrays=partial(_make_arrays, by_file, engine),
+        make_arrays=partial(_make_arrays, by_file, engine, unigram),
         engine=engine,
         added_tokens=added_tokens,
         special=special,
         tokens=partial(_some_tokens, copy, facts.byte_level),
         encode_many=partial(_encode_many, copy, is_same_model),
-        tokenize=partial(_pieces if is_words else _tokenize, copy, replaces, is_same_model),
+        tokenize=partial(
+            _pieces if is_words or unigram else _tokenize, copy, replaces, is_same_model
+        ),
         find_cut=partial(find_cut, facts),
         # a model with words in its cache panics where it encodes after a training
         forget=getattr(copy.model, "_clear_cache", int),
@@ -124,14 +128,53 @@ def _tables_by_file(
     return make_arrays, source
 
 
+def _unigram_tables(
+    copy: Any,
+    facts: Facts,
+    stages: Sequence[Any],
+    added_tokens: dict[str, tuple[int, int, int]],
+) -> Callable[[Callable[[], SegmentEngine]], Arrays] | None:
+    """Returns what makes the tables of a Unigram, or None if the call has not all of its stages."""
+    if facts.model != "Unigram" or kernel_modules.VOCABULARY is None:
+        return None
+    from tokpar.compiled.unigram_tables import (  # only where it is used
+        unigram_arrays,
+        unigram_stages,
+        without_cuts,
+    )
+
+    try:
+        unigram_stages(*stages)
+    except GateError:
+        return None
+    if stages[0] and any(each[2] for each in added_tokens.values()):
+        return None
+
+    def make_arrays(engine: Callable[[], SegmentEngine]) -> Arrays:
+        from tokpar.compiled.segment_tables import arrays_without_words, segment_arrays
+
+        own = unigram_arrays(written_model(copy.model), *stages)
+        try:
+            asked = engine()
+        except GateError:  # the text is one segment
+            return without_cuts(arrays_without_words(int(facts.first_prefix)) | own)
+        return segment_arrays(asked) | own
+
+    return make_arrays
+
+
 def _make_arrays(
-    by_file: Callable[[], Arrays] | str, engine: Callable[[], SegmentEngine]
+    by_file: Callable[[], Arrays] | str,
+    engine: Callable[[], SegmentEngine],
+    unigram: Callable[[Callable[[], SegmentEngine]], Arrays] | None,
 ) -> Arrays:
     """Returns the tables of the model, or else those with which the engine is asked for segments.
     Raises GateError."""
     try:
         if not isinstance(by_file, str):
             return by_file()
+        if unigram is not None:
+            return unigram(engine)
         why = by_file
     except GateError as error:
         why = str(error)

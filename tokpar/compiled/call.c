@@ -22,10 +22,12 @@
 #include "call_pretokens.h"
 #include "call_characters.h"
 #include "call_wordpiece.h"
+#include "call_unigram.h"
 #include "call_section.h"
 #include "call_places.h"
 #include "call_checks.h"
 #include "call_model.h"
+#include "call_unigram_build.h"
 
 enum { SPARE = 16, RELEASE_FROM = 1 << 14, MOST_HELD = 32, MOST_TEXT = 1 << 30 };
 
@@ -159,14 +161,10 @@ static PyObject *listed(const Scratch *s)
                     : NULL;
 }
 
-/* (ids, holes, samples), or (ids, listed) */
+/* (ids, holes, samples); the holes of a call that looks segments up are what `listed` returns. */
 static PyObject *unfinished(const Tables *t, const Scratch *s, i64 count)
 {
-    if (t->asks_engine) {
-        PyObject *segments = listed(s);
-        return segments ? Py_BuildValue("(NN)", bytes_of(s->out, 4 * count), segments) : NULL;
-    }
-    PyObject *holes = holes_of(s), *samples = holes ? samples_of(s) : NULL;
+    PyObject *holes = t->asks_engine ? listed(s) : holes_of(s), *samples = holes ? samples_of(s) : NULL;
     if (samples)
         return Py_BuildValue("(NNN)", bytes_of(s->out, 4 * count), holes, samples);
     Py_XDECREF(holes);
@@ -331,7 +329,7 @@ static i64 encode_rows(const Tables *t, Scratch *s, const Row *rows, i64 n, i64 
     return count;
 }
 
-/* Returns (ids of all rows, int64 lengths, samples or what `listed` returns). Releases the GIL for many bytes. */
+/* Returns (ids of all rows, int64 lengths, samples, what `listed` returns or None). Releases the GIL for many bytes. */
 static PyObject *rows_of(Call *self, const Row *rows, i64 n)
 {
     i64 total = 0;
@@ -347,9 +345,17 @@ static PyObject *rows_of(Call *self, const Row *rows, i64 n)
         i64 count = encode_rows(&self->tables, s, rows, n, lengths);
         if (state)
             PyEval_RestoreThread(state);
-        PyObject *samples = count < 0 ? NULL : self->tables.asks_engine && s->hole_count ? listed(s) : samples_of(s);
-        if (samples)
-            found = Py_BuildValue("(NNN)", bytes_of(s->out, 4 * count), bytes_of(lengths, 8 * n), samples);
+        PyObject *samples = count < 0 ? NULL : samples_of(s), *segments = Py_None;
+        if (samples && s->hole_count)
+            segments = listed(s);
+        else
+            Py_INCREF(segments);
+        if (samples && segments)
+            found = Py_BuildValue("(NNNN)", bytes_of(s->out, 4 * count), bytes_of(lengths, 8 * n), samples, segments);
+        else {
+            Py_XDECREF(samples);
+            Py_XDECREF(segments);
+        }
         put_scratch(self, s);
     }
     free(lengths);
@@ -525,6 +531,27 @@ static int take_sides(Call *self, PyObject *arrays, const i64 *settings)
     return sides != NULL;
 }
 
+/* Arrays without items: only the engine knows the model. */
+static int take_unigram(Call *self, PyObject *arrays)
+{
+    Unigram *u = &self->tables.unigram;
+    i64 scores, first, byte_ids, count;
+    const i64 *numbers = take_array(self, arrays, "unigram_settings", 8, 0, &count);
+    if (!numbers || !(u->cells = take_array(self, arrays, "unigram_cells", sizeof(Cell), 0, &u->cell_count)) ||
+        !(u->first = take_array(self, arrays, "unigram_first", 4, 0, &first)) ||
+        !(u->scores = take_array(self, arrays, "unigram_scores", 8, 0, &scores)) ||
+        !(u->byte_ids = take_array(self, arrays, "unigram_bytes", 4, 0, &byte_ids)))
+        return 0;
+    if (!count)
+        return 1;
+    u->piece_count = scores - 1;
+    if (count < 6 || first != FIRST_CELLS || byte_ids != 256 || scores < 2)
+        return 0;
+    u->unknown = (u32)numbers[0], u->falls_back = numbers[1] != 0, u->prepends = (int)numbers[2];
+    u->splits = numbers[3] != 0, u->splits_white = numbers[4] != 0, u->may_list = numbers[5] != 0;
+    return self->tables.has_unigram = 1;
+}
+
 static int take_added(Call *self, PyObject *arrays, Added *a)
 {
     Tables *t = &self->tables;
@@ -564,7 +591,7 @@ static int take_tables(Call *self, PyObject *arrays, const i64 *settings, Sizes 
            t->length_ids_count <= t->lengths_count &&
            (t->is_characters  ? take_characters(self, arrays, settings)
             : t->is_wordpiece ? take_wordpiece(self, arrays, settings, size)
-            : t->asks_engine  ? take_sides(self, arrays, settings)
+            : t->asks_engine  ? take_sides(self, arrays, settings) && take_unigram(self, arrays)
                               : take_machine(self, arrays, settings, size));
 }
 
@@ -762,6 +789,33 @@ static PyObject *read_characters(PyObject *module, PyObject *args)
     return fits ? Py_BuildValue("(LLL)", (long long)m.count, (long long)found, (long long)m.used) : NULL;
 }
 
+/* unigram_cells(data, ends): see call_unigram_build.h. Returns the arrays `unigram_cells` and `unigram_first`. `data`: the
+   bytes of the pieces, side by side; a piece without bytes is left out. */
+static PyObject *unigram_cells(PyObject *module, PyObject *args)
+{
+    (void)module;
+    Py_buffer data, ends;
+    if (!PyArg_ParseTuple(args, "y*y*", &data, &ends))
+        return NULL;
+    Cells c = {data.buf, ends.buf, ends.len / 8, NULL, NULL, NULL, NULL, NULL, 0, 0, {0, 0, 0}};
+    int fits = c.count >> PIECE_BITS == 0 && data.len < (i64)NO_PIECE && are_places(c.ends, c.count, data.len), done = 0;
+    u32 *first = malloc(4 * FIRST_CELLS);
+    if (fits && first) {
+        Py_BEGIN_ALLOW_THREADS
+        done = make_cells(&c);
+        if (done)
+            write_first_cells(c.cells, first);
+        Py_END_ALLOW_THREADS
+    }
+    PyBuffer_Release(&data), PyBuffer_Release(&ends);
+    PyObject *found = done ? Py_BuildValue("(NN)", bytes_of(c.cells, (i64)sizeof(Cell) * c.top), bytes_of(first, 4 * FIRST_CELLS)) : NULL;
+    free(first);
+    free_cells(&c);
+    if (!done)
+        return fits ? PyErr_NoMemory() : PyErr_Format(PyExc_ValueError, "the pieces do not fit together");
+    return found;
+}
+
 /* is_sure(a, b): true if a pre-token ends between two characters, given as numbers, wherever they stand. */
 static PyObject *call_is_sure(Call *self, PyObject *args)
 {
@@ -777,6 +831,8 @@ static PyObject *call_is_sure(Call *self, PyObject *args)
 
 static PyMethodDef functions[] = {
     {"read_characters", read_characters, METH_VARARGS, "Reads the model of a BPE over characters."},
+    {"unigram_cells", unigram_cells, METH_VARARGS,
+     "unigram_cells(data, ends) -> (cells, first): the double array of the pieces of a Unigram."},
     {"texts_of", texts_of, METH_VARARGS,
      "texts_of(rows, data, first, later, errors) -> the text of each row of ids, None if only the engine knows it."},
     {NULL, NULL, 0, NULL},
@@ -786,12 +842,13 @@ static PyMethodDef methods[] = {
     {"encode", (PyCFunction)call_encode, METH_O,
      "encode(text) -> bytes of uint32 ids, special tokens included; None if only the engine knows them;\n"
      "(ids, holes, samples) if the engine is asked for parts of the text, or to compare words; (ids, (holes, segments,\n"
-     "met)) if the engine is asked for all new segments, see finish."},
+     "met), samples) if the engine is asked for segments, see finish."},
     {"encode_plain", (PyCFunction)call_encode_plain, METH_O, "encode_plain(text): as encode, without special tokens."},
     {"encode_part", (PyCFunction)call_encode_part, METH_VARARGS,
      "encode_part(text, start, stop): as encode_plain of text[start:stop]."},
     {"encode_rows", (PyCFunction)call_encode_rows, METH_O,
-     "encode_rows(texts) -> (ids, lengths, samples) of a tuple, without special tokens; length -1: see encode."},
+     "encode_rows(texts) -> (ids, lengths, samples, None or (holes, segments, met)) of a tuple, without special tokens;\n"
+     "length -1: see encode."},
     {"encode_places", (PyCFunction)call_encode_places, METH_O,
      "encode_places(text) -> (ids, int64 starts and stops in code points, int64 numbers of pre-tokens, samples)."},
     {"is_sure", (PyCFunction)call_is_sure, METH_VARARGS, "is_sure(a, b): a pre-token ends between these two code points."},

@@ -161,6 +161,17 @@ static int check_wordpiece(const WordPiece *w, i64 form_bytes)
     return 1;
 }
 
+/* Each cell leads to cells, and each piece that ends in one has a score. */
+static int check_unigram(const Unigram *u)
+{
+    i64 wrong = u->cell_count < 1 || u->prepends < NEVER || u->prepends > FIRST;
+    for (i64 k = 0; k < u->cell_count; k++)
+        wrong |= ((i64)(u->cells[k].base | 255) >= u->cell_count) | ((i64)(u->cells[k].tag >> LABEL_BITS) > u->piece_count);
+    for (u32 c = 0; c < FIRST_CELLS; c++)
+        wrong |= u->first[c] != NO_PIECE && u->first[c] >= u->cell_count;
+    return !wrong;
+}
+
 /* True if places rise, and none is behind `last`. */
 static int are_places(const i64 *ends, i64 count, i64 last)
 {
@@ -184,7 +195,7 @@ static int check_tables(const Tables *t, const Sizes *size)
     if (!check_learned(t->most_learned) || !check_words(&t->words))
         return 0;
     if (t->asks_engine)
-        return 1;
+        return !t->has_unigram || check_unigram(&t->unigram);
     if (t->is_wordpiece)
         return check_wordpiece(&t->wordpiece, size->form_bytes);
     if (!check_merges(&t->merges, size))

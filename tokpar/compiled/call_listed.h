@@ -38,19 +38,6 @@ static inline i64 next_space_cut(const u8 *sides, const u8 *p, i64 at, i64 first
 
 enum { FEW_LISTED = 16, MOST_LISTED = 1 << 20 }; /* so many segments are looked through; slots of the table of others */
 
-/* Makes `*buffer` hold `wanted` items, and keeps its content. Returns 0 without memory. */
-static int grow_room(void **buffer, i64 *room, i64 wanted, size_t item)
-{
-    if (*room >= wanted)
-        return 1;
-    wanted += wanted / 2 + 256;
-    void *more = realloc(*buffer, (size_t)wanted * item);
-    if (!more)
-        return 0;
-    *buffer = more, *room = wanted;
-    return 1;
-}
-
 /* Appends a segment to the list. Returns 0 without memory. */
 static int append_segment(Scratch *s, Key key, const u8 *p, i64 n)
 {
@@ -126,7 +113,16 @@ static int has_ids_room(Scratch *s, const Word *known, i64 n, i64 count)
     return grow_room((void **)&s->out, &s->out_room, wanted, 4);
 }
 
-/* Writes the ids of the segments of a group, and lists those that are new. */
+/* Encodes a segment that is not known, or lists it where only the engine knows its ids. */
+static i64 encode_unknown_segment(const Tables *t, Scratch *s, Key key, const u8 *p, i64 n, i64 count)
+{
+    i64 stop = t->has_unigram ? encode_new_segment(t, s, key, p, n, count) : OUTSIDE;
+    if (stop != OUTSIDE || (t->has_unigram && !t->unigram.may_list))
+        return stop;
+    return list_segment(s, key, p, n, count);
+}
+
+/* Writes the ids of the segments of a group, and lists those that only the engine knows. */
 static i64 encode_listed_group(const Tables *t, Scratch *s, Group *g, i64 count)
 {
     for (int k = 0; k < g->count && count >= 0; k++) {
@@ -138,7 +134,7 @@ static i64 encode_listed_group(const Tables *t, Scratch *s, Group *g, i64 count)
         if (!known && n <= LONGEST_KEPT && !(known = find_word(w, g->key[k], p, n)) && s->learned.slot)
             known = find_word(w = &s->learned, g->key[k], p, n);
         if (!known) {
-            count = list_segment(s, g->key[k], p, n, count);
+            count = encode_unknown_segment(t, s, g->key[k], p, n, count);
             continue;
         }
         if (front && known != front && known->id[0] >> 28 != MANY)

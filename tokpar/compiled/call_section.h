@@ -16,11 +16,13 @@ enum {
 };
 
 typedef struct {
-    int is_characters, is_wordpiece, asks_engine, has_longest; /* asks_engine: only the engine knows the model */
+    int is_characters, is_wordpiece, asks_engine, has_longest; /* asks_engine: segments are looked up, see call_listed.h */
+    int has_unigram; /* new segments are encoded by the call, else only the engine knows the model */
     u8 sides[256]; /* of spaces at which a text is cut whose model only the engine knows, see `is_space_cut` */
     i64 prefix; /* of texts whose model only the engine knows, see `runs_of_listed` */
     int misses_bytes; /* some byte is no token of a BPE over bytes: its id is NO_BYTE */
     WordPiece wordpiece;
+    Unigram unigram;
     Merges merges;
     Longest longest;
     const u32 *byte_ids;
@@ -90,6 +92,19 @@ static int has_room(void **buffer, i64 *room, i64 wanted, size_t item)
     *buffer = malloc((size_t)wanted * item);
     *room = *buffer ? wanted : 0;
     return *buffer != NULL;
+}
+
+/* Makes `*buffer` hold `wanted` items, and keeps its content. Returns 0 without memory. */
+static int grow_room(void **buffer, i64 *room, i64 wanted, size_t item)
+{
+    if (*room >= wanted)
+        return 1;
+    wanted += wanted / 2 + 256;
+    void *more = realloc(*buffer, (size_t)wanted * item);
+    if (!more)
+        return 0;
+    *buffer = more, *room = wanted;
+    return 1;
 }
 
 /* Notes that p[0 : n] has the ids before `count`. Returns `count`, or a reason. */
@@ -393,6 +408,7 @@ static inline int was_met(Scratch *s, Key key, u32 kind)
     return 0;
 }
 
+#include "call_unigram_text.h"
 #include "call_listed.h"
 
 /* ---- BPE over characters */
@@ -590,8 +606,13 @@ enum { OF_TEXT = 1, FOR_SPACE = 2 };
 
 static i64 runs_of_listed(const Tables *t, Scratch *s, u8 *p, i64 lo, i64 hi, i64 count)
 {
-    if (t->prefix == OF_TEXT && lo > 0 && p[lo] != ' ')
-        return OUTSIDE; /* alone it would get the prefix */
+    if (t->prefix == OF_TEXT && lo > 0 && p[lo] != ' ') { /* the first segment, which alone would get the prefix */
+        i64 stop = next_space_cut(t->sides, p, lo, lo, hi);
+        count = t->has_unigram ? encode_natively(t, s, p + lo, stop - lo, 0, count) : OUTSIDE;
+        if (count < 0 || stop == hi)
+            return count;
+        lo = stop;
+    }
     if (t->prefix == FOR_SPACE && (p[lo] == ' ' || p[hi - 1] == ' '))
         return OUTSIDE; /* the first segment would be taken for one behind a cut, the last one for none */
     return encode_runs(t, s, encode_listed, p, lo, hi, count);

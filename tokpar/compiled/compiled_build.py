@@ -191,7 +191,10 @@ def error_text(error: BaseException) -> str:
 
 
 BY_ENGINE = 3
-"""The first of the settings of tables that lack the model: the engine gives the ids of segments."""
+"""The first of the settings of tables with which segments are looked up. The engine gives the ids
+of new ones, unless the tables have the model."""
+MAY_LIST = 5
+"""The place in `unigram_settings` of a flag: the engine may be asked for segments."""
 RAW, NORMALIZED, UNMOVED = 0, 1, 2
 """Where an added token is searched: in the text; behind the normalizer; behind it, but the
 normalizer neither makes nor changes what it is made of."""
@@ -210,7 +213,7 @@ def checked_call(parts: CallParts, arrays: Arrays, text_count: int) -> CompiledC
 
     try:
         special = parts.special or ((), ())
-        engine = _engine_of(parts, arrays)
+        arrays, engine = _engine_for(parts, arrays)
         found: Any = call_of(arrays, parts.added_tokens, special, longest_word=parts.longest_word)
     except GateError as error:  # of the added tokens, which tables do not depend on
         return str(error)
@@ -237,13 +240,24 @@ def checked_call(parts: CallParts, arrays: Arrays, text_count: int) -> CompiledC
     return call
 
 
-def _engine_of(parts: CallParts, arrays: Arrays) -> SegmentEngine | None:
-    """Returns what gives the ids of new segments, or None if the tables have the model."""
+def _engine_for(parts: CallParts, arrays: Arrays) -> tuple[Arrays, SegmentEngine | None]:
+    """Returns what gives the ids of segments that only the engine knows, or None if there is
+    nothing to ask for; and the tables, without cuts where no segment may be given away."""
     if int(arrays["settings"][0]) != BY_ENGINE:
-        return None
-    if parts.engine is None:
-        raise GateError("only the engine knows its model")
-    return parts.engine()
+        return arrays, None
+    has_model = len(arrays["unigram_settings"]) > 0
+    if has_model and not arrays["unigram_settings"][MAY_LIST]:
+        return arrays, None
+    try:
+        if parts.engine is None:
+            raise GateError("only the engine knows its model")
+        return arrays, parts.engine()
+    except GateError:
+        if not has_model:
+            raise
+    from tokpar.compiled.unigram_tables import without_cuts  # few tables are for other added tokens
+
+    return without_cuts(arrays), None
 
 
 def _ids_by_call(call: CompiledCall, texts: Sequence[str]) -> Iterator[IdArray | None]:

@@ -54,7 +54,7 @@ class CompiledCall:
     `call`: a `tokpar.compiled._call.Call`. `encode_many` encodes the segments of a text that hold
     characters which the normalizer may change. `tokenize` encodes words that are compared.
     `special`: the ids around a text; None if post-processing does more. `engine`: gives the ids of
-    new segments, if only the engine knows the model; the other functions are then not asked."""
+    segments that only the engine knows, if the call looks segments up."""
 
     def __init__(
         self,
@@ -95,16 +95,19 @@ class CompiledCall:
 
     @property
     def asks_engine(self) -> bool:
-        """True if only the engine knows the model: the call learns its ids of segments."""
+        """True if the call learns the engine's ids of segments."""
         return self._engine is not None
 
     def _complete(
         self, text: str, found: Any, special: tuple[IdArray, IdArray] = _NO_SPECIAL
     ) -> IdArray | None:
-        if self._engine is not None:
-            ids, listed = found
-            return self._engine.fill(self._call, text, ids, listed, special)
-        return self._fill_holes(text, *found)
+        ids, holes, samples = found
+        self._compare(samples)
+        if isinstance(holes, list):
+            return self._fill_holes(text, ids, holes)
+        if self._engine is None or not holes[1]:
+            return np.frombuffer(ids, _IDS)
+        return self._engine.fill(self._call, text, ids, holes, special)
 
     def places(self, text: str) -> TokenPlaces | None:
         """Returns where the tokens of `text` are, special tokens not included.
@@ -182,16 +185,15 @@ class CompiledCall:
         found = self._call.encode_utf8(data, edges[block.start : block.stop + 1])
         return self._all_rows(found, texts[block])
 
-    def _all_rows(self, answer: tuple[bytes, bytes, Any], texts: Sequence[str]) -> _Rows:
+    def _all_rows(self, answer: tuple[bytes, bytes, Any, Any], texts: Sequence[str]) -> _Rows:
         """Returns the ids of texts in one array, and how many each has; -1: no answer."""
         sizes: bytes | IntArray
-        data, sizes, more = answer
-        if self._engine is not None and more:
-            found = self._engine.fill_rows(self._call, data, sizes, more)
+        data, sizes, samples, listed = answer
+        self._compare(samples)
+        if self._engine is not None and listed is not None:
+            found = self._engine.fill_rows(self._call, data, sizes, listed)
             none = b"", np.full(len(texts), -1, _LENGTHS)
             data, sizes = none if found is None else found
-        else:
-            self._compare(more)
         ids, counts = np.frombuffer(data, _IDS), np.frombuffer(sizes, _LENGTHS)
         if counts.min(initial=0) >= 0:
             return ids, counts
@@ -204,10 +206,9 @@ class CompiledCall:
         return np.concatenate(rows), counts
 
     def _fill_holes(
-        self, text: str, ids: bytes, holes: Sequence[tuple[int, bytes]], samples: Any
+        self, text: str, ids: bytes, holes: Sequence[tuple[int, bytes]]
     ) -> IdArray | None:
         """Returns `ids` with the engine's ids put where the call left a hole."""
-        self._compare(samples)
         found = np.frombuffer(ids, _IDS)
         if not holes:
             return found
@@ -277,11 +278,13 @@ class _NoCall:
     def encode_part(self, text: str, start: int, stop: int) -> None:
         return None
 
-    def encode_rows(self, texts: Sequence[str]) -> tuple[bytes, bytes, list[Any]]:
-        return b"", np.full(len(texts), -1, _LENGTHS).tobytes(), []
+    def encode_rows(self, texts: Sequence[str]) -> tuple[bytes, bytes, list[Any], None]:
+        return b"", np.full(len(texts), -1, _LENGTHS).tobytes(), [], None
 
-    def encode_utf8(self, data: object, edges: Sequence[int]) -> tuple[bytes, bytes, list[Any]]:
-        return b"", np.full(len(edges) - 1, -1, _LENGTHS).tobytes(), []
+    def encode_utf8(
+        self, data: object, edges: Sequence[int]
+    ) -> tuple[bytes, bytes, list[Any], None]:
+        return b"", np.full(len(edges) - 1, -1, _LENGTHS).tobytes(), [], None
 
 
 def _blocks(sizes: IntArray, workers: int) -> list[slice]:

@@ -8,6 +8,7 @@ import numpy as np
 from tokpar.compiled.call_tables import Arrays, call_of
 from tokpar.compiled.compiled_build import BY_ENGINE
 from tokpar.compiled.segment_engine import CHUNK, SegmentEngine
+from tokpar.compiled.unigram_tables import NO_UNIGRAM
 from tokpar.facts.hf_vocabulary import bytes_of_token
 from tokpar.facts.space_stages import MARK
 
@@ -31,12 +32,8 @@ def segment_arrays(engine: SegmentEngine) -> Arrays:
     slots = 1 << max(4, (2 * len(words)).bit_length())
     size = sum(len(word.encode()) for word in words)
     prefix = FOR_SPACE if engine.absorbs else int(engine.facts.first_prefix)
-    settings = [BY_ENGINE, prefix, 0, 0, 0, 0, 0]
-    arrays: Arrays = {
-        "settings": np.array(settings, dtype=np.int64),
+    arrays = arrays_without_words(prefix) | {
         "sides": np.frombuffer(sides, dtype=np.uint8),
-        "lengths": np.zeros(1, dtype=np.uint16),
-        "length_ids": np.zeros(0, dtype=np.uint32),
         "words": np.zeros(4 * slots, dtype=np.uint64),
         "keys": np.zeros(size + 4 * len(words) + 64, dtype=np.uint8),
         "more": np.zeros(size + 64, dtype=np.uint32),
@@ -48,6 +45,20 @@ def segment_arrays(engine: SegmentEngine) -> Arrays:
         keys, items = call.teach(some, *engine.rows(some))
     arrays["keys"], arrays["more"] = arrays["keys"][: keys + 64], arrays["more"][: items + 64]
     return arrays
+
+
+def arrays_without_words(prefix: int) -> Arrays:
+    """Returns the tables of a text that is one segment, of which nothing is known. `prefix`: see
+    `runs_of_listed` of call_section.h."""
+    return NO_UNIGRAM | {
+        "settings": np.array([BY_ENGINE, prefix, 0, 0, 0, 0, 0], dtype=np.int64),
+        "sides": np.zeros(256, dtype=np.uint8),
+        "lengths": np.zeros(1, dtype=np.uint16),
+        "length_ids": np.zeros(0, dtype=np.uint32),
+        "words": np.zeros(4 * 16, dtype=np.uint64),
+        "keys": np.zeros(64, dtype=np.uint8),
+        "more": np.zeros(64, dtype=np.uint32),
+    }
 
 
 def _first_words(engine: SegmentEngine) -> list[str]:

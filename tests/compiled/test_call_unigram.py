@@ -1,0 +1,191 @@
+"""A Unigram behind Metaspace in the compiled call."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+import tokpar
+from tests.conftest import needs_kernel
+from tests.support.profiles import drawn
+from tests.support.unigram_drawn import (
+    draw_tokenizer,
+    draw_unigram_text,
+    ids_by_path,
+    ids_of_call,
+    native_call,
+)
+from tokpar.adapters.hf_look import written_model
+from tokpar.compiled.merges import GateError
+from tokpar.compiled.segment_engine import SegmentEngine
+from tokpar.compiled.unigram_tables import read_pieces, unigram_arrays, unigram_stages
+from tokpar.process import kernel_modules
+
+pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once, needs_kernel]
+METASPACE = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
+
+
+def own_ids(tokenizer: Tokenizer, text: str) -> list[int] | None:
+    """The engine's ids, or None where it fails: it has no unknown piece."""
+    try:
+        ids: list[int] = tokenizer.encode(text).ids
+    except Exception:  # the library has no exception type for this
+        return None
+    return ids
+
+
+def small(pieces: list[tuple[str, float]], unknown: int | None = 0, **mark: Any) -> Tokenizer:
+    tokenizer = Tokenizer(models.Unigram(pieces, unk_id=unknown, byte_fallback=False))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(**mark)
+    return tokenizer
+
+
+def test_drawn_vocabularies_have_the_engine_s_ids_in_both_meetings() -> None:
+    for seed in range(drawn(400)):
+        draw = random.Random(seed)
+        tokenizer = draw_tokenizer(draw)
+        call = native_call(tokenizer)
+        for text in (draw_unigram_text(draw) for _ in range(20)):
+            expected = own_ids(tokenizer, text)
+            assert ids_of_call(call, text) == expected, (seed, text)
+            assert ids_of_call(call, text) == expected, (seed, text)
+
+
+def test_drawn_pre_tokens_have_the_ids_of_the_rule() -> None:
+    for seed in range(drawn(300)):
+        draw = random.Random(seed)
+        tokenizer = draw_tokenizer(draw)
+        model = json.loads(tokenizer.model.__getstate__())
+        settings = model["vocab"], model["unk_id"], model["byte_fallback"]
+        stage: Any = tokenizer.pre_tokenizer
+        for text in (draw_unigram_text(draw) for _ in range(5)):
+            rows = [ids_by_path(*settings, piece) for piece, _ in stage.pre_tokenize_str(text)]
+            known = [row for row in rows if row is not None]
+            expected = None if len(known) < len(rows) else [i for row in known for i in row]
+            assert expected == own_ids(tokenizer, text), (seed, text)
+
+
+@pytest.mark.parametrize("scheme", ["always", "first", "never"])
+@pytest.mark.parametrize("split", [True])
+def test_a_loaded_tokenizer_asks_the_engine_for_no_segment(
+    scheme: str, split: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pieces = [("<unk>", 0.0), *((char, -3.0) for char in "▁abcdé"), ("▁ab", -2.0), ("cd", -1.0)]
+    tokenizer = small(pieces, prepend_scheme=scheme, split=split)
+    tokenizer.add_special_tokens(["<s>"])
+    adapter: Any = tokpar.load(tokenizer)
+    call = adapter.later_call.wait()
+    assert call is not None
+    monkeypatch.setattr(SegmentEngine, "rows", lambda *_: pytest.fail("the engine was asked"))
+    texts = [
+        "ab cd ab",
+        "x" * 70 + " ab",
+        "é<s>cd <s> ab",
+        "",
+        " ",
+        "▁ab",
+        "ab<s>ab  cd\n ab " * 40,
+    ]
+    for text in texts * 2:
+        assert call.encode(text).tolist() == tokenizer.encode(text).ids, text
+    rows, is_answered = call.rows(texts, 2)
+    assert all(is_answered)
+    assert [row.tolist() for row in rows] == [tokenizer.encode(text).ids for text in texts]
+
+
+def test_scores_are_those_that_the_engine_has_read_from_the_file() -> None:
+    # the engine reads some decimals of a file one unit off in the last place
+    draw, own = random.Random(3), []
+    for _ in range(60):
+        scores = [-draw.random() * 20 for _ in range(40)]
+        read = Tokenizer.from_str(small([(str(k), x) for k, x in enumerate(scores)]).to_str())
+        own.append((scores, read_pieces(written_model(read.model)).scores.tolist()))
+    assert any(scores != found for scores, found in own)
+    assert all(np.allclose(scores, found, rtol=1e-15, atol=0) for scores, found in own)
+
+
+def test_a_tie_in_the_file_that_is_none_in_the_engine_has_the_engine_s_ids() -> None:
+    draw, differ = random.Random(5), 0
+    for _ in range(300):
+        # "ab" and "a" + "b" have one score in Python
+        a, b = -draw.random() * 20, -draw.random() * 20
+        pieces = [("<unk>", 0.0), ("▁", -1.0), ("a", a), ("b", b), ("ab", a + b), ("▁a", a - 1.0)]
+        tokenizer = Tokenizer.from_str(small(pieces).to_str())
+        read = json.loads(tokenizer.model.__getstate__())["vocab"]
+        differ += ids_by_path(read, 0, False, "▁ab") != ids_by_path(pieces, 0, False, "▁ab")
+        assert ids_of_call(native_call(tokenizer), "ab") == tokenizer.encode("ab").ids
+    assert differ > 0
+
+
+@pytest.mark.parametrize("score", [float("nan"), float("inf"), -float("inf")])
+def test_a_score_that_is_no_number_leaves_the_model_to_the_engine(score: float) -> None:
+    tokenizer = small([("<unk>", 0.0), ("▁", -1.0), ("a", score), ("aa", -1.0)])
+    with pytest.raises(GateError, match="no number"):
+        unigram_arrays(tokenizer.model.__getstate__(), None, METASPACE)
+    adapter: Any = tokpar.load(tokenizer)
+    call = adapter.later_call.wait()
+    for text in ("a aaa", "aa a x"):
+        assert call is None or call.encode(text).tolist() == tokenizer.encode(text).ids
+
+
+def test_a_new_word_of_which_the_engine_has_other_ids_stops_the_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tokpar.compiled.call_tables.SAMPLED", 1)  # each new segment is compared
+    monkeypatch.setattr("tokpar.compiled.compiled_build.drawn_texts", lambda *_: [])
+    tokenizer = small([("<unk>", 0.0), ("▁", -1.0), ("a", -1.0), ("b", -2.0)])
+    adapter: Any = tokpar.load(tokenizer)
+    call = adapter.later_call.wait()
+    assert call.encode("ab ba").tolist() == tokenizer.encode("ab ba").ids
+    monkeypatch.setattr(call, "_tokenize", lambda word: [7])
+    with pytest.raises(tokpar.MismatchError, match="bbb"):
+        call.encode("bbb")
+    assert call.encode("ab") is None
+
+
+@pytest.mark.parametrize(
+    ("normalizer", "pre_tokenizer", "why"),
+    [
+        ({"type": "Nmt"}, METASPACE, "normalizer"),
+        (None, None, "missing"),
+        (None, {"type": "Whitespace"}, "Whitespace"),
+        (None, METASPACE | {"replacement": "_"}, "U\\+2581"),
+        (
+            None,
+            {
+                "type": "Sequence",
+                "pretokenizers": [
+                    {"type": "WhitespaceSplit"},
+                    METASPACE | {"prepend_scheme": "first"},
+                ],
+            },
+            "first",
+        ),
+    ],
+)
+def test_other_stages_are_refused_by_name(normalizer: Any, pre_tokenizer: Any, why: str) -> None:
+    with pytest.raises(GateError, match=why):
+        unigram_stages(normalizer, pre_tokenizer)
+
+
+def test_the_double_array_has_each_piece_and_nothing_else() -> None:
+    draw = random.Random(1)
+    for size in (1, 2, 300, 20_000):
+        names = {"".join(draw.choices("abcé中😀 ", k=draw.randrange(1, 7))) for _ in range(size)}
+        spelled = [name.encode() for name in names]
+        ends = np.cumsum([len(each) for each in spelled], dtype=np.int64)
+        made = kernel_modules.CALL.unigram_cells(b"".join(spelled), ends)  # type: ignore[union-attr]
+        cells = np.frombuffer(made[0], np.uint32).reshape(-1, 2).tolist()
+        for number, name in enumerate(spelled):
+            at = 0
+            for byte in name:
+                at = cells[at][0] ^ byte
+                assert cells[at][1] & 511 == byte
+            assert cells[at][1] >> 9 == number + 1
+        assert sum(tag >> 9 > 0 for _, tag in cells) == len(spelled)
+        assert len(cells) < 2 * sum(map(len, spelled)) + 1024
