@@ -19,7 +19,7 @@ pytestmark = [
     needs_kernel,
     pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system"),
 ]
-KILLS = {"quick": 10, "dev": 20, "ci": 60, "deep": 600}[chosen_profile()]
+KILLS = {"quick": 6, "dev": 20, "ci": 60, "deep": 600}[chosen_profile()]
 
 
 def test_after_a_kill_at_any_moment_a_new_process_has_right_ids_and_reads_no_part_of_a_file(
@@ -28,7 +28,7 @@ def test_after_a_kill_at_any_moment_a_new_process_has_right_ids_and_reads_no_par
     """By SIGKILL: half of the builders at moments of their work, half between two writes."""
     seed = str(random.randrange(1 << 32))
     command = [sys.executable, "-m", "tests.support.killed_builds"]
-    command += [str(VOCAB / "bert_part.json"), seed, str(KILLS)]
+    command += [str(VOCAB / "deepseek_part.json"), seed, str(KILLS)]
     said = output_of(command, 100 + KILLS, TOKPAR_CACHE=str(tmp_path), TOKPAR_PLUGINS="")
     kills = [json.loads(line) for line in said.splitlines()]
     assert len(kills) == KILLS

@@ -382,3 +382,7 @@ DOORS: Mapping[str, Callable[[], Door]] = {
     "patch_tiktoken": patches_of_tiktoken,
     "patch_tokenizers": patches_of_tokenizers,
 }
+PACKAGES = dict.fromkeys(
+    ["as_hf, compiled", "as_hf, segments", "patch_transformers"], "transformers"
+)
+"""What a door uses that tokpar does not bring."""

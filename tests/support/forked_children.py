@@ -1,9 +1,12 @@
 """Forks children beside busy threads, and says what became of them.
 
-    python -m tests.support.forked_children MODULE DOOR ROUNDS
+    python -m tests.support.forked_children MODULE ROUNDS DOOR [DOOR ...]
 
-`MODULE` has a function `doors()` that returns a `Door` for each name. A child that does not end in
-time writes where each of its threads is, and ends. Nothing here waits without a limit."""
+`DOORS` of `MODULE` has a function for each name that returns a `Door`, and `PACKAGES` the package
+that it uses besides, if any. Each door is opened in a
+process of its own, forked from one that has imported the module and has no other thread; so they
+share the time of the imports only. A child that does not end in time writes where each of its
+threads is, and ends. Nothing here waits without a limit."""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import IO, Any
@@ -120,12 +123,12 @@ def beside_threads(door: Door, rounds: int, threads: int = 2) -> Outcomes:
     return outcomes
 
 
-def counts_of(module: str, door: str, rounds: int, **variables: str) -> tuple[dict[str, int], str]:
-    """Returns what became of the children of a new process, by outcome, and what one of them
-    wrote."""
-    command = [sys.executable, "-m", "tests.support.forked_children", module, door, str(rounds)]
-    found = json.loads(output_of(command, 120 + rounds, **variables).splitlines()[-1])
-    return found["counts"], found["said"]
+def counts_of(module: str, doors: Sequence[str], rounds: int) -> dict[str, dict[str, int] | str]:
+    """For each door: what became of the children of its process, by outcome; or, if one of them was
+    not right, what one of them wrote."""
+    command = [sys.executable, "-m", "tests.support.forked_children", module, str(rounds), *doors]
+    said = output_of(command, 120 + rounds * len(doors)).splitlines()
+    return {each["door"]: each["said"] or each["counts"] for each in map(json.loads, said)}
 
 
 def output_of(command: Sequence[str], seconds: float, **variables: str) -> str:
@@ -153,12 +156,28 @@ def output_of(command: Sequence[str], seconds: float, **variables: str) -> str:
     return said
 
 
-def main(module: str, name: str, rounds: str) -> None:
-    found: Mapping[str, Callable[[], Door]] = import_module(module).DOORS
-    outcomes = beside_threads(found[name](), int(rounds))
-    print(json.dumps({"counts": outcomes.counts, "said": "\n".join(outcomes.said)[:6000]}))
-    sys.stdout.flush()
-    os._exit(0)
+def open_door(name: str, door: Callable[[], Door], rounds: int) -> None:
+    outcomes = beside_threads(door(), rounds)
+    said = "\n".join(outcomes.said)[:6000]
+    print(json.dumps({"door": name, "counts": outcomes.counts, "said": said}), flush=True)
+
+
+def main(module: str, rounds: str, *names: str) -> None:
+    found = import_module(module)
+    for package in {*map(found.PACKAGES.get, names)} - {None}:
+        import_module(package)
+    for name in names:
+        child = os.fork()
+        if child == 0:
+            try:
+                open_door(name, found.DOORS[name], int(rounds))
+                os._exit(0)
+            except BaseException:
+                traceback.print_exc()
+                sys.stderr.flush()
+                os._exit(1)
+        if code := os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
+            raise SystemExit(f"the process of {name} ended with {code}")
 
 
 if __name__ == "__main__":
