@@ -297,7 +297,8 @@ class Facts:
     """Returns the byte length of each id, int64, where only a normalizer keeps `tiles` false:
     tokens tile the segments that the normalizer does not change (theorem 45)."""
     pre_tokenizers: tuple[NormalizerStage, ...] = ()
-    """The pre-tokenizer stages of the scheme "spaces"."""
+    """The pre-tokenizer stages of the scheme "spaces"; and of "regex", if they do more than split
+    at `patterns`, whose certified pairs are theirs, too."""
     chars_before_mark: frozenset[str] | None = None
     """The characters that stand before "▁" in some token, or before " " if no stage changes spaces.
     None unless tokens are the only part of the model that reaches across it (theorem 24)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from tokpar.certificate.canonical_form import Stages, regex_of, setting
@@ -67,6 +68,40 @@ def division_of(pieces: Stages, normalizers: Stages, model: OwnVocabulary) -> Di
     if by_regex or None in patterns:
         return Division(unknown="a row of stages without a rule of its own")
     return Division("regex", tuple(pattern for pattern in patterns if pattern is not None))
+
+
+def patterns_in_front(pieces: Stages) -> tuple[str, ...]:
+    """The patterns whose pairs are cuts of the whole row: of the isolated Splits in front, then of
+    stages that look at two characters, for characters that they surely split at. ()  for a row with
+    a stage that depends on the place of a piece."""
+    known = {"Split", "Digits", "Punctuation", "ByteLevel", "CharDelimiterSplit", "FixedLength"}
+    known |= {"Whitespace", "WhitespaceSplit", "BertPreTokenizer", "UnicodeScripts", "Metaspace"}
+    for piece in pieces:
+        prefixed = setting(piece, "prepend_scheme") == "first" or setting(piece, "add_prefix_space")
+        if piece.kind not in known or prefixed:
+            return ()
+    found, are_in_front = list[str](), True
+    for piece in pieces:
+        pattern, behavior = setting(piece, "pattern"), setting(piece, "behavior")
+        text = pattern if isinstance(pattern, str) else None
+        is_split = piece.kind == "Split" and (text is not None or regex_of(piece) is not None)
+        alone = behavior == "Isolated" and not setting(piece, "invert")
+        if are_in_front and is_split and alone:
+            found.append(regex_of(piece) or _spelled(text or ""))
+            continue
+        are_in_front = False
+        if piece.kind == "Digits":
+            found.append("[0-9]" if setting(piece, "individual_digits") else "")
+        elif piece.kind == "Punctuation" or (piece.kind == "Split" and len(text or "") == 1):
+            alone = behavior in ("Isolated", "Removed") and not setting(piece, "invert")
+            found.append((_spelled(text) if text else r"[!-\/:-@\[-`{-~]") if alone else "")
+        else:
+            break
+    return tuple(pattern for pattern in found if pattern)
+
+
+def _spelled(text: str) -> str:
+    return re.sub(r"[\\\[\](){}|^$*+?.#\-&~]", lambda sign: f"\\{sign[0]}", text)
 
 
 def _isolated_regex(piece: NormalizerStage) -> str | None:

@@ -9,7 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tokpar.certificate.canonical_form import JsonForm, RankForm, Stages, regex_of, setting
-from tokpar.certificate.own_division import as_read, covers, division_of, is_shipped, kept_whole
+from tokpar.certificate.own_division import (
+    as_read,
+    covers,
+    division_of,
+    is_shipped,
+    kept_whole,
+    patterns_in_front,
+)
 from tokpar.certificate.own_vocabulary import OwnVocabulary
 from tokpar.certificate.stage_rule import cuts_at_spaces, sign_of_space
 from tokpar.types import AddedToken, Facts
@@ -81,6 +88,8 @@ def _of_json(form: JsonForm) -> Facts:
     facts = _by_scheme(parts, form)
     if facts.unprovable is not None:
         facts = _by_stages(facts, parts)
+    if facts.unprovable is not None and form.lists_classes:
+        facts = _by_row(facts, parts)
     if form.line_one:
         facts = _of_line_one(facts)
     return facts
@@ -162,6 +171,17 @@ def _by_stages(facts: Facts, parts: _Parts) -> Facts:
     )
     why = _unsure_model(model, "spaces") or parts.hiding_refusal or _moved_by_normalizers(parts)
     return facts if why is not None or not cuts_at_spaces(found) else found
+
+
+def _by_row(facts: Facts, parts: _Parts) -> Facts:
+    """The facts for the pairs of those Splits that stand in front, and of stages that look at two
+    characters (theorem 42)."""
+    patterns = patterns_in_front(parts.pieces)
+    why = _unsure_model(parts.model, "regex") or parts.hiding_refusal
+    if not patterns or why or _normalizer_refusal(parts.normalizers):
+        return facts
+    known = replace(facts, scheme="regex", patterns=patterns, pre_tokenizers=parts.pieces)
+    return replace(known, normalizers=parts.normalizers, unprovable=None)
 
 
 def _normalizer_refusal(normalizers: Stages) -> str | None:

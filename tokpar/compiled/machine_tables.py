@@ -35,7 +35,7 @@ def machine_of_all(facts: Facts) -> Machine | str:
     the normalizer; or why there is none."""
     if facts.prefix_space:
         return "its pre-tokenizer ByteLevel puts a space before each text"
-    if facts.scheme != "regex" or not facts.byte_level:
+    if facts.scheme != "regex" or not facts.byte_level or facts.pre_tokenizers:
         return "its pre-tokenizer is not a row of Splits with ByteLevel at its end"
     try:
         alphabet, stages = checked_machines(facts)

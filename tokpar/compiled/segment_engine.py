@@ -6,7 +6,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from tokpar.errors import ChangedError
 from tokpar.facts.space_stages import MARK, SpaceCut, find_space_cut, space_cuts
 from tokpar.process.interrupts import raise_foreign
 from tokpar.types import Facts, NormalizerStage
+
+if TYPE_CHECKING:
+    from tokpar.patterns.known_pattern import PairTable
 
 CHUNK = 256
 """Segments that the engine gets as one pre-tokenized text."""
@@ -36,6 +39,30 @@ Found = tuple[list[int], list[int]]
 """The ids of segments, one after the other, and the number of the segment of each."""
 
 
+@dataclass(frozen=True, slots=True)
+class PairsAtSpaces:
+    """The cuts before spaces that pairs of characters certify (rule PAIR), see `SpaceCut`.
+
+    A segment may end with an ASCII character only where such a cut is: `sides` says which."""
+
+    table: PairTable
+    joins_others = True
+
+    @property
+    def sides(self) -> bytes:
+        """See `SpaceCut.sides`."""
+        ascii_sides = (6 | self.table.is_sure(chr(code), " ") for code in range(128))
+        return bytes([*ascii_sides, 7])
+
+    def ends(self, segment: str) -> bool:
+        """True if a segment of a text cut by `sides` may end with `segment`, before a space."""
+        last = segment[-1:]
+        return last.isascii() or self.table.is_sure(last, " ")
+
+
+Cut = SpaceCut | PairsAtSpaces
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class SegmentEngine:
     """Asks the engine for the ids of segments.
@@ -48,7 +75,7 @@ class SegmentEngine:
     call_batch: Callable[..., Sequence[Any]]
     is_same_model: Callable[[], bool]
     facts: Facts
-    cut: SpaceCut | None
+    cut: Cut | None
 
     @property
     def absorbs(self) -> bool:
@@ -201,7 +228,7 @@ def segment_engine(
     return SegmentEngine(copy, call_batch, is_same_model, facts, cut)
 
 
-def space_cut_of(facts: Facts, normalizes: bool) -> SpaceCut | None:
+def space_cut_of(facts: Facts, normalizes: bool) -> Cut | None:
     """Returns the certified cuts before spaces; None: before each space that follows a character
     other than white space. `normalizes`: there is a normalizer. Raises GateError where there are
     none."""
@@ -231,6 +258,9 @@ def space_cut_of(facts: Facts, normalizes: bool) -> SpaceCut | None:
     if facts.scheme in ("regex", "bert"):
         from tokpar.cuts.finder import finder_for  # the other schemes do without it
 
-        if finder_for(facts).cuts_each_space:
+        finder = finder_for(facts)
+        if finder.cuts_each_space:
             return None
+        if finder.pairs is not None and finder.pairs.by_arrays:
+            return PairsAtSpaces(finder.pairs.table)
     raise GateError("each space needs a check of its own")

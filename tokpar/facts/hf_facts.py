@@ -117,7 +117,18 @@ def facts_from_json(
     if facts.unprovable is None:
         return facts
     always = _model_reason(model, "spaces") or hidden
-    return _at_spaces(facts, staged, tuple(map(_stage, pieces)), model, always)
+    row = tuple(map(_stage, pieces))
+    found = _at_spaces(facts, staged, row, model, always)
+    why = always or _normalizer_reason(staged)
+    if found.unprovable is None or why is not None or not lists_classes:
+        return found
+    from tokpar.facts.split_rows import row_patterns  # most tokenizers have cuts without it
+
+    patterns = row_patterns(row)
+    if not patterns:
+        return found
+    known = replace(facts, scheme="regex", patterns=patterns, unprovable=None)
+    return replace(known, normalizers=staged, pre_tokenizers=row)
 
 
 def _at_spaces(
