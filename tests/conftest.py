@@ -1,6 +1,6 @@
 """Hypothesis profiles and the optional full vocabularies and corpora.
 
-TOKPAR_PROFILE        quick (20 examples, default), dev (100), ci (300, default when CI=true),
+TOKPAR_PROFILE        quick (12 examples, default), dev (100), ci (300, default when CI=true),
                       deep (20000); only quick leaves out cases of exhaustive parametrisations
 TOKPAR_DEEP_EXAMPLES  another number of examples for the profile deep
 TOKPAR_VOCAB          directory with deepseek.json, bert.json, cl100k_base.tiktoken, ...

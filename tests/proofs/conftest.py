@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import is_quick
+from tests.conftest import directory_of_results, is_quick
 from tests.support.coq_runs import compile_all
 
 
@@ -17,11 +17,12 @@ def compiled(
 ) -> tuple[Path, str]:
     """The directory in which everything is compiled, and what the last file, Assumptions.v, prints.
 
-    The processes of a run compile once. The quick profile takes the compiled files of an earlier
-    run, if every source and the version of Coq are the same; all other profiles compile."""
+    The processes of a run compile once. The quick profile takes the compiled files, and what Coq
+    computed with them, of an earlier run of this user in any checkout, if every source and the
+    version of Coq are the same; all other profiles compile."""
     if shutil.which("coqc") is None:
         pytest.skip("coqc is not installed: the machine-checked proofs were skipped")
-    cache = getattr(request.config, "cache", None) if is_quick() else None
+    kept = directory_of_results("coq") if is_quick() else None
     own = tmp_path_factory.getbasetemp()
     of_the_run = own.parent if hasattr(request.config, "workerinput") else own
-    return compile_all(Path(cache.mkdir("coq")) if cache else of_the_run / "coq")
+    return compile_all(kept or of_the_run / "coq")

@@ -167,11 +167,11 @@ PLANTED = [
 
 @pytest.mark.parametrize(("file", "right", "wrong"), cases(PLANTED, PLANTED[::30]))
 def test_a_mistake_in_the_definitions_is_found(
-    tmp_path: Path, file: str, right: str, wrong: str
+    compiled: tuple[Path, str], file: str, right: str, wrong: str
 ) -> None:
     definitions = definitions_only("Pipeline")
     assert definitions[file].count(right) == 1
     definitions[file] = definitions[file].replace(right, wrong)
-    write_definitions(tmp_path, definitions)
+    planted = write_definitions(compiled[0], definitions)
     batches = (drawn_cases(f"batch {number}", BATCH) for number in range(3))
-    assert any(few.wrong(tmp_path, "Planted") for batch in batches for few in batch.few())
+    assert any(few.wrong(planted, "Planted") for batch in batches for few in batch.few())

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -16,6 +19,7 @@ from tests.support.paths import ROOT
 COQ = ROOT / "proofs" / "coq"
 SOURCES = [line for line in (COQ / "_CoqProject").read_text().splitlines() if line.endswith(".v")]
 PRINTED = "Assumptions.out"
+MONTH = 30 * 24 * 3600
 Values = list[list[list[int]]]
 """What Coq computes: for each term rows of numbers."""
 
@@ -34,11 +38,16 @@ def compile_all(parent: Path) -> tuple[Path, str]:
     """Compile all files, unless a process has done so, in a directory of `parent` that is named by
     a digest. Returns the directory, and what the last file, Assumptions.v, prints.
 
-    Processes that ask at the same time wait for the one that compiles."""
+    Processes that ask at the same time wait for the one that compiles. Directories that no run has
+    used for a month are deleted."""
     import fcntl  # Unix has it
 
     directory = parent / _digest_of_sources()
     directory.mkdir(parents=True, exist_ok=True)
+    os.utime(directory)
+    for each in parent.iterdir():
+        if each.stat().st_mtime < time.time() - MONTH:
+            shutil.rmtree(each, ignore_errors=True)  # another process deletes it, too
     printed = directory / PRINTED
     with (directory / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -77,24 +86,34 @@ def definitions_only(last: str) -> dict[str, str]:
     return dict(reversed(found.items()))
 
 
-def write_definitions(directory: Path, definitions: Mapping[str, str]) -> None:
-    """Compile all definitions as one file, Planted.v, with a module for each."""
+def write_definitions(parent: Path, definitions: Mapping[str, str]) -> Path:
+    """Compile all definitions as one file, Planted.v, with a module for each, unless a process has
+    done so, in a directory of `parent` that is named by a digest. Returns the directory."""
     libraries = {each for text in definitions.values() for each in LIBRARIES.findall(text)}
     source = "".join(sorted(libraries))
     for name, text in definitions.items():
         body = REQUIRED.sub(r"\1 \2.", LIBRARIES.sub("", text))
         source += f"Module {name}.\n{body}\nEnd {name}.\n"
     source += f"Export {' '.join(definitions)}.\n"
-    (directory / "Planted.v").write_text(source, encoding="utf-8")
-    coqc(directory, "Planted.v")
+    directory = parent / hashlib.sha256(source.encode()).hexdigest()[:32]
+    if not directory.is_dir():
+        with TemporaryDirectory(dir=parent) as own:
+            new = Path(own, "planted")
+            new.mkdir()
+            (new / "Planted.v").write_text(source, encoding="utf-8")
+            (new / PRINTED).write_text(coqc(new, "Planted.v"), encoding="utf-8")
+            with suppress(OSError):  # another process compiled it, too
+                new.rename(directory)
+    return directory
 
 
 def computed(compiled: Path, imports: str, terms: Iterable[str], definitions: str = "") -> Values:
     """The values of the terms, with the files compiled in a directory. `definitions`: Coq sentences
     before the terms.
 
-    A directory of `compile_all` keeps what Coq printed, by a digest of the sentences and terms: the
-    directory is named by a digest of everything else that the values depend on."""
+    A directory of `compile_all` or `write_definitions` keeps what Coq printed, by a digest of the
+    sentences and terms: the directory is named by a digest of everything else that the values
+    depend on."""
     source = (
         "From Coq Require Import List NArith.\nImport ListNotations.\n"
         f"From Tokpar Require Import {imports}.\n{definitions}\n"
