@@ -97,6 +97,19 @@ def test_lines_for_each_budget(name: str) -> None:
     assert certified > 10 or name == "metaspace_unigram"
 
 
+def test_texts_that_just_fit_are_kept_whole_and_certified() -> None:
+    """Also where no cut is known beside which an end could be kept."""
+    adapter = adapter_of(named("cl100k_part"))
+    for texts in (["一二三四五六七八九十"], ["一二三", "四五六 x"], [""], ["one two", "", "three"]):
+        whole = len(adapter.encode("".join(texts)))
+        for keep in ("ends", "first", "last"):
+            for spare in (0, 1):
+                kept = check_kept(adapter, texts, whole + spare or 1, keep, False)
+                assert (kept.texts, kept.is_certified) == (tuple(texts), True)
+            if whole:
+                assert check_kept(adapter, texts, whole - 1 or 1, keep, False).count < whole
+
+
 @pytest.mark.parametrize("name", ["cl100k_part", "deepseek_part"])
 @settings(max_examples=drawn(40))
 @given(data=st.data(), most=st.integers(1, 60))

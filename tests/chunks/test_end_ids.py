@@ -13,6 +13,7 @@ import tokpar
 from tests.chunks.brute_force import called, own_tokenizer
 from tests.conftest import cases
 from tests.support.drawn_runs import NAMES, adapter_of, any_tokenizer, drawn_text, named
+from tests.support.paths import VOCAB
 from tests.support.tokenizers_drawn import plain_copy
 from tokpar.chunks import end_ids
 from tokpar.contract.interfaces import PostProcesses
@@ -87,6 +88,39 @@ def test_count_with_a_limit_is_the_count_or_one_more_than_the_limit(
         called(tokenizer, text, False)
     encoder = tokpar.Encoder(adapter_of(tokenizer))
     assert encoder.count(text, limit=limit) == min(encoder.count(text), limit + 1)
+
+
+@given(data=st.data(), tokenizer=any_tokenizer(), count=st.integers(0, 5))
+def test_the_counts_of_a_batch_are_those_of_its_texts(
+    data: st.DataObject, tokenizer: Any, count: int
+) -> None:
+    texts = [drawn_text(data, tokenizer, 60) for _ in range(count)]
+    for text in texts if isinstance(tokenizer, Tokenizer) else ():  # its own call may panic
+        called(tokenizer, text, False)
+    encoder = tokpar.Encoder(adapter_of(tokenizer))
+    assert encoder.count_batch(texts) == [encoder.count(text) for text in texts]
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        lambda own: None,
+        lambda own: own.enable_truncation(4),
+        lambda own: own.enable_padding(pad_id=0, pad_token="[PAD]"),
+        lambda own: own.enable_padding(pad_id=0, pad_token="[PAD]", length=9),
+    ],
+    ids=["special tokens", "truncation", "padding to the longest", "padding to 9"],
+)
+def test_the_counts_of_a_batch_are_those_of_the_own_calls(setting: Any) -> None:
+    """Each text by itself: a batch pads its texts to the longest, and padding is no text."""
+    own = Tokenizer.from_file(str(VOCAB / "bert_part.json"))
+    setting(own)
+    texts = ["the", "the man of the house, and more", "", "a cat"]
+    counts = [len(own.encode(text).ids) for text in texts]
+    encoder = tokpar.Encoder(own)
+    assert encoder.count_batch(texts) == counts == [encoder.count(text) for text in texts]
+    assert encoder.count_batch([text.encode() for text in texts]) == counts
+    assert all(type(count) is int for count in encoder.count_batch(texts))
 
 
 @pytest.mark.parametrize("side", ["right", "left"])

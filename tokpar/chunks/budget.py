@@ -14,6 +14,7 @@ from tokpar.chunks.encoded_text import EncodedText
 from tokpar.chunks.text_chunks import require_no_surrogate
 from tokpar.contract.interfaces import TokenizerAdapter
 from tokpar.errors import OptionError
+from tokpar.process.cached_property import cached_property
 from tokpar.process.limits import require_choice, require_count, require_text
 from tokpar.results.adding_up import EncodesParts
 
@@ -21,6 +22,8 @@ Keep = Literal["ends", "first", "last"]
 Range = tuple[int, int]
 _MOST_TRIES = 64
 """Places of one kind that are tried; each try may encode the kept text."""
+_SHORT = 1 << 14
+"""Code points up to which a text is counted before its tokens are located: most prompts fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,25 @@ def fit_texts(
     require_count("budget", budget)
     require_choice("keep", keep, ("ends", "first", "last"))
     sections = [_Section(parts, tokenizer, encode) for parts in _sections(texts)]
+    if sum(section.count for section in sections) <= budget:
+        for section in sections:
+            section.keep_all()
+    else:
+        _keep_ends(sections, budget, keep)
+    ranges = tuple(some for section in sections for some in section.ranges())
+    counts = tuple(count for section in sections for count in section.counts())
+    parts = [part for section in sections for part in section.parts]
+    kept = [
+        "".join(part[start:stop] for start, stop in some)
+        for part, some in zip(parts, ranges, strict=True)
+    ]
+    whole_count = sum(section.count for section in sections)
+    is_certified = all(section.is_certified for section in sections)
+    return KeptTexts(tuple(kept), ranges, counts, sum(counts), whole_count, is_certified)
+
+
+def _keep_ends(sections: Sequence[_Section], budget: int, keep: Keep) -> None:
+    """Keep the first and the last ids of all sections together, which have more than the budget."""
     room = budget if keep == "last" else budget // 2
     for section in reversed(sections) if keep != "first" else ():
         section.keep_last(room)
@@ -64,16 +86,6 @@ def fit_texts(
         spare -= section.kept_count - before
         if section.start:
             break
-    ranges = tuple(some for section in sections for some in section.ranges())
-    counts = tuple(count for section in sections for count in section.counts())
-    parts = [part for section in sections for part in section.parts]
-    kept = [
-        "".join(part[start:stop] for start, stop in some)
-        for part, some in zip(parts, ranges, strict=True)
-    ]
-    whole_count = sum(section.count for section in sections)
-    is_certified = all(section.is_certified for section in sections)
-    return KeptTexts(tuple(kept), ranges, counts, sum(counts), whole_count, is_certified)
 
 
 def _sections(texts: object) -> list[list[str]]:
@@ -97,12 +109,21 @@ class _Section:
     `kept_count` ids of `count`."""
 
     def __init__(self, parts: list[str], tokenizer: TokenizerAdapter, encode: EncodesParts) -> None:
-        self.parts, self._text = parts, "".join(parts)
+        self.parts = parts
+        self._text = parts[0] if len(parts) == 1 else "".join(parts)
         self._tokenizer, self._encode = tokenizer, encode
-        self._whole = self._encoded_text(self._text)
-        self._whole.tokens_before(len(self._text))
-        self.count, self.kept_count = len(self._whole.ids), 0
+        is_short = len(parts) == 1 and 0 < len(self._text) <= _SHORT
+        self.count = len(encode.one(self._text) if is_short else self._whole.ids)
+        self.kept_count = 0
         self.stop, self.start, self.is_certified = 0, len(self._text), True
+
+    @cached_property
+    def _whole(self) -> EncodedText:
+        """The ids of the whole section, and where its tokens are."""
+        return self._loaded(self._text)
+
+    def keep_all(self) -> None:
+        self.start, self.kept_count = 0, self.count
 
     def keep_last(self, room: int) -> None:
         """Keep the last ids of the section, at most `room`."""
@@ -121,7 +142,7 @@ class _Section:
         """Keep all, or what fits from the first fitting place on: at or behind `place` for step 1,
         before it for -1."""
         if self.count <= room:
-            self.start, self.kept_count = 0, self.count
+            self.keep_all()
             return
         for places in places_of("cut", self._whole):
             at, is_certified = place, isinstance(places, CutPlaces)
@@ -162,13 +183,20 @@ class _Section:
     def counts(self) -> list[int]:
         """The ids of each text that are kept."""
         is_whole = self.start == 0
-        kept = self._whole if is_whole else self._encoded_text(self._ends_of(self.stop, self.start))
-        kept.tokens_before(len(kept.text))
+        if is_whole and len(self.parts) == 1:
+            return [self.count]
+        kept = self._whole if is_whole else self._loaded(self._ends_of(self.stop, self.start))
         sizes = (sum(stop - start for start, stop in some) for some in self.ranges())
         edges = [0, *accumulate(sizes)]
         edges[-1] += 1  # a token without text may lie at the end
         counts: list[int] = np.diff(kept.starts.searchsorted(edges)).tolist()
         return counts
+
+    def _loaded(self, text: str) -> EncodedText:
+        """A text, encoded up to its end."""
+        encoded = self._encoded_text(text)
+        encoded.tokens_before(len(text))
+        return encoded
 
     def _encoded_text(self, text: str) -> EncodedText:
         return EncodedText(text, self._tokenizer, self._encode, 0)
