@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import random
 from typing import Any
@@ -12,13 +13,16 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 import tokpar
 from tests.conftest import needs_kernel
+from tests.support.charsmaps import charsmap
 from tests.support.profiles import drawn
 from tests.support.unigram_drawn import (
+    draw_cluster_text,
     draw_tokenizer,
     draw_unigram_text,
     ids_by_path,
     ids_of_call,
     native_call,
+    normalized_tokenizer,
 )
 from tokpar.adapters.hf_look import written_model
 from tokpar.compiled.merges import GateError
@@ -28,6 +32,9 @@ from tokpar.process import kernel_modules
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once, needs_kernel]
 METASPACE = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
+
+
+RUNS = {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}
 
 
 def own_ids(tokenizer: Tokenizer, text: str) -> list[int] | None:
@@ -98,6 +105,75 @@ def test_a_loaded_tokenizer_asks_the_engine_for_no_segment(
     assert [row.tolist() for row in rows] == [tokenizer.encode(text).ids for text in texts]
 
 
+def test_drawn_normalizers_have_the_engine_s_ids() -> None:
+    answered = left = 0
+    for seed in range(drawn(50)):
+        draw = random.Random(seed)
+        tokenizer = normalized_tokenizer(draw)
+        try:
+            call = native_call(tokenizer)
+        except GateError:
+            continue
+        for _ in range(150):
+            text = draw.choice([draw_cluster_text, draw_unigram_text])(draw)
+            found = ids_of_call(call, text)
+            answered, left = answered + (found is not None), left + (found is None)
+            assert found is None or found == own_ids(tokenizer, text), (seed, text)
+    assert answered > left
+
+
+@pytest.mark.parametrize(
+    ("text", "table"),
+    [
+        ("e\u0301x", {"e": "y"}),  # the rest of a cluster below six bytes is dropped
+        ("e\u0301\u0301\u0301x", {"e": "y"}),  # not of a longer one
+        ("e\u0301x", {"e\u0301": "a"}),
+        ("a\r\nb", {"\r\n": "x", "\n": "y"}),
+        ("a\r\nb", {"\r": "x"}),
+        ("x a  b", {"x": " ", "a": "  "}),
+        ("ab" * 40, {"a": "b" * 33}),
+    ],
+)
+def test_the_table_replaces_clusters_as_the_engine_does(text: str, table: dict[str, str]) -> None:
+    tokenizer = with_table(table)
+    found = ids_of_call(native_call(tokenizer), text)
+    assert found is not None
+    assert found == tokenizer.encode(text).ids
+
+
+@pytest.mark.parametrize(
+    ("text", "table"),
+    [
+        ("a\u0600b", {"b": "x"}),  # U+0600 joins what follows
+        ("©\u200d©", {"©": "x"}),  # a picture of two characters
+        ("\u1161\u1161\u0301", {"\u1161": "x"}),  # a syllable in a longer cluster
+        ("❤\u200d❤\u0301", {"❤": "x"}),
+        ("\x07\u0301", {"\x07": "x"}),  # a mark does not join a control character
+        ("a\u0378", {"a": "x"}),  # not assigned
+    ],
+)
+def test_clusters_that_hang_on_more_are_the_engine_s(text: str, table: dict[str, str]) -> None:
+    assert ids_of_call(native_call(with_table(table)), text) is None
+
+
+def with_table(table: dict[str, str]) -> Tokenizer:
+    """A Unigram behind Precompiled with the replacements."""
+    pieces = [("<unk>", 0.0), *((char, -2.0) for char in "▁abexy\u0301\r\n©")]
+    config = json.loads(small(pieces).to_str())
+    data = base64.b64encode(charsmap(table)).decode()
+    config["normalizer"] = {"type": "Precompiled", "precompiled_charsmap": data}
+    return Tokenizer.from_str(json.dumps(config))
+
+
+@pytest.mark.parametrize("split", [True, False])
+def test_white_space_that_becomes_a_cut_and_a_mark_has_room(split: bool) -> None:
+    tokenizer = small([("<unk>", 0.0), ("▁", -1.0), ("a", -1.0)], split=split)
+    row = [pre_tokenizers.WhitespaceSplit(), tokenizer.pre_tokenizer]
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(row)  # type: ignore[assignment]
+    call, text = native_call(tokenizer), "a " * 5000
+    assert ids_of_call(call, text) == tokenizer.encode(text).ids
+
+
 def test_scores_are_those_that_the_engine_has_read_from_the_file() -> None:
     # the engine reads some decimals of a file one unit off in the last place
     draw, own = random.Random(3), []
@@ -151,7 +227,14 @@ def test_a_new_word_of_which_the_engine_has_other_ids_stops_the_call(
 @pytest.mark.parametrize(
     ("normalizer", "pre_tokenizer", "why"),
     [
-        ({"type": "Nmt"}, METASPACE, "normalizer"),
+        ({"type": "Prepend", "prepend": "▁"}, METASPACE, "Prepend"),
+        ({"type": "BertNormalizer"}, METASPACE, "BertNormalizer"),
+        ({"type": "Nmt"}, METASPACE | {"prepend_scheme": "first"}, "first"),
+        (
+            {"type": "Sequence", "normalizers": [RUNS | {"content": "x"}]},
+            METASPACE,
+            "Replace",
+        ),
         (None, None, "missing"),
         (None, {"type": "Whitespace"}, "Whitespace"),
         (None, METASPACE | {"replacement": "_"}, "U\\+2581"),

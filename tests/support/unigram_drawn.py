@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import math
 import random
 from collections.abc import Sequence
@@ -10,6 +12,7 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer, models, pre_tokenizers
 
+from tests.support.charsmaps import NMT_LIKE, charsmap
 from tokpar.adapters.hf_postprocess import parse_component
 from tokpar.compiled.call_tables import call_of
 from tokpar.compiled.segment_tables import arrays_without_words
@@ -63,6 +66,95 @@ def draw_tokenizer(draw: random.Random) -> Tokenizer:
     row = [pre_tokenizers.WhitespaceSplit(), mark]
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(row) if splits_white else mark
     return tokenizer
+
+
+def draw_table(draw: random.Random) -> bytes:
+    """A table of Precompiled with keys of characters, clusters and their beginnings."""
+    atoms = [
+        *"ab é\u0301\u0316\u200d\u200c\r\n©®ﬁ中각ᅡ❤İ",
+        "\u0903",
+        "\u0e33",
+        "\U0001f3fb",
+        "\x07",
+        "\u1eb9",
+    ]
+    values = [
+        "",
+        " ",
+        "  ",
+        "a",
+        "ab",
+        " \u0308",
+        "\u0301",
+        "é",
+        "▁",
+        "中" * 11,
+        "\u3000",
+        "\u200d",
+    ]
+    keys = ["".join(draw.choices(atoms, k=draw.choice([1, 1, 1, 2, 2, 3]))) for _ in range(12)]
+    return charsmap({key: draw.choice(values) for key in keys})
+
+
+def draw_normalizer(draw: random.Random) -> list[Any]:
+    """Stages as a `tokenizer.json` has them: those of T5, XLM-R, ALBERT and DeBERTa, and others."""
+    table = draw.choice([NMT_LIKE, draw_table(draw), draw_table(draw)])
+    precompiled = {
+        "type": "Precompiled",
+        "precompiled_charsmap": base64.b64encode(table).decode(),
+    }
+    runs = {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": draw.choice([" ", "▁"])}
+    strip = {"type": "Strip", "strip_left": draw.random() < 0.5, "strip_right": draw.random() < 0.7}
+    quotes = [{"type": "Replace", "pattern": {"String": x}, "content": '"'} for x in ("``", "''")]
+    kinds = [
+        ["NFKD", "StripAccents", "Lowercase"],
+        ["NFC"],
+        ["NFKC"],
+        ["Lowercase"],
+        ["Nmt"],
+        ["NFD"],
+    ]
+    before = [*draw.choice([[], quotes]), *({"type": kind} for kind in draw.choice(kinds))]
+    return [
+        *draw.choice([[], [], [strip]]),
+        *draw.choice([[], [], before]),
+        *draw.choice([[], [precompiled], [precompiled]]),
+        *draw.choice([[], [], [strip]]),
+        *draw.choice([[], [], [runs]]),
+    ]
+
+
+def normalized_tokenizer(draw: random.Random) -> Tokenizer:
+    """A drawn Unigram behind drawn normalizers."""
+    config = json.loads(draw_tokenizer(draw).to_str())
+    config["normalizer"] = {"type": "Sequence", "normalizers": draw_normalizer(draw)}
+    return Tokenizer.from_str(json.dumps(config))
+
+
+CLUSTERS = [
+    *"ab ABé\u0301\u0316\u200d\u200c\r\n\t©®ﬁ中각각❤İΣ`'\u0600\u0903\u0e33\u3000\x07▁",
+    "  ",
+    "``",
+    "\u1eb9",
+]
+CLUSTERS += [
+    "\U0001f3fb",
+    "\U0001f1e6",
+    "👩",
+    "\ufe0f",
+    "\u094d",
+    "क",
+    "\u1112",
+    "\u0378",
+    "\u2028",
+    "ﷺ",
+    "\u00ad",
+]
+
+
+def draw_cluster_text(draw: random.Random) -> str:
+    """Characters that join clusters, change, or are white space."""
+    return "".join(draw.choices(CLUSTERS, k=draw.choice([1, 2, 3, 6, 12, 40])))
 
 
 def draw_unigram_text(draw: random.Random) -> str:

@@ -22,6 +22,7 @@
 #include "call_pretokens.h"
 #include "call_characters.h"
 #include "call_wordpiece.h"
+#include "call_charsmap.h"
 #include "call_unigram.h"
 #include "call_section.h"
 #include "call_places.h"
@@ -531,6 +532,20 @@ static int take_sides(Call *self, PyObject *arrays, const i64 *settings)
     return sides != NULL;
 }
 
+/* An array `unigram_forms` without items: there are no normalizers. */
+static int take_charsmap(Call *self, PyObject *arrays, Charsmap *m)
+{
+    i64 forms;
+    if (!(m->forms = take_array(self, arrays, "unigram_forms", 4, 0, &forms)) ||
+        !(m->texts = take_array(self, arrays, "unigram_texts", 1, 4, &m->text_bytes)) ||
+        !(m->keys = take_array(self, arrays, "unigram_keys", 4, 0, &m->key_count)) ||
+        !(m->key_texts = take_array(self, arrays, "unigram_key_texts", 1, 4, &m->key_text_bytes)) ||
+        !(m->patterns = take_array(self, arrays, "unigram_patterns", 1, 1, &m->pattern_bytes)))
+        return 0;
+    m->forms = forms ? m->forms : NULL;
+    return !forms || forms == 0x110000;
+}
+
 /* Arrays without items: only the engine knows the model. */
 static int take_unigram(Call *self, PyObject *arrays)
 {
@@ -545,10 +560,11 @@ static int take_unigram(Call *self, PyObject *arrays)
     if (!count)
         return 1;
     u->piece_count = scores - 1;
-    if (count < 6 || first != FIRST_CELLS || byte_ids != 256 || scores < 2)
+    if (count < 9 || !take_charsmap(self, arrays, &u->charsmap) || first != FIRST_CELLS || byte_ids != 256 || scores < 2)
         return 0;
     u->unknown = (u32)numbers[0], u->falls_back = numbers[1] != 0, u->prepends = (int)numbers[2];
     u->splits = numbers[3] != 0, u->splits_white = numbers[4] != 0, u->may_list = numbers[5] != 0;
+    u->joins_spaces = numbers[6] != 0, u->strips_first = (int)numbers[7], u->strips = (int)numbers[8];
     return self->tables.has_unigram = 1;
 }
 

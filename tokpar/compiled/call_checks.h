@@ -161,6 +161,17 @@ static int check_wordpiece(const WordPiece *w, i64 form_bytes)
     return 1;
 }
 
+/* Each text, each replacement and the patterns end with a zero. */
+static int check_charsmap(const Charsmap *m)
+{
+    int wrong = m->patterns[m->pattern_bytes - 1] || (m->pattern_bytes > 1 && m->patterns[m->pattern_bytes - 2]);
+    for (int k = 1; k <= 4; k++) /* a text that is no UTF-8 is not read further */
+        wrong |= m->texts[m->text_bytes - k] || m->key_texts[m->key_text_bytes - k];
+    for (u32 c = 0; !wrong && m->forms && c < 0x110000; c++)
+        wrong = (m->forms[c] & IS_CONTEXT) != IS_CONTEXT && m->forms[c] & IS_CHANGED && m->forms[c] >> FORM_BITS >= m->text_bytes;
+    return !wrong;
+}
+
 /* Each cell leads to cells, and each piece that ends in one has a score. */
 static int check_unigram(const Unigram *u)
 {
@@ -195,7 +206,7 @@ static int check_tables(const Tables *t, const Sizes *size)
     if (!check_learned(t->most_learned) || !check_words(&t->words))
         return 0;
     if (t->asks_engine)
-        return !t->has_unigram || check_unigram(&t->unigram);
+        return !t->has_unigram || (check_unigram(&t->unigram) && check_charsmap(&t->unigram.charsmap));
     if (t->is_wordpiece)
         return check_wordpiece(&t->wordpiece, size->form_bytes);
     if (!check_merges(&t->merges, size))

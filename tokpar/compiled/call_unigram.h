@@ -18,6 +18,8 @@ typedef struct {
     i64 cell_count, piece_count;
     u32 unknown; /* id of the unknown piece, NO_PIECE if there is none */
     int falls_back, prepends, splits, splits_white, may_list;
+    int joins_spaces, strips_first, strips; /* two spaces and more are one; what Strip does before, behind the rest */
+    Charsmap charsmap;
 } Unigram;
 
 /* The best path to a place of a pre-token: its score, and its last piece. start NO_PIECE: there is no path yet. */

@@ -1,6 +1,7 @@
 /* A segment of a text for a Unigram behind Metaspace: its pre-tokens, and their ids. Part of call_section.h.
 
-   The pre-tokens of a segment are written to s->copy, one after the other. A mark begins one if the pre-tokenizer splits, and
+   What the normalizers make of a segment (call_charsmap.h) goes through Metaspace, one character at a time. The pre-tokens are
+   written to s->copy, one after the other. A mark begins one if the pre-tokenizer splits, and
    CUT_BYTE stands before one that WhitespaceSplit made. */
 
 enum { CUT_BYTE = 0xFF, LONGEST_LEARNED = 64, /* bytes of segments of several pre-tokens that are learned */
@@ -8,8 +9,9 @@ enum { CUT_BYTE = 0xFF, LONGEST_LEARNED = 64, /* bytes of segments of several pr
 
 typedef struct {
     const Unigram *u;
-    u8 *to;
-    int is_first, pending; /* pending: what stands before the next character, 0: another character */
+    Scratch *s;
+    u8 *to, *solid; /* solid: behind the last character that is not white space */
+    int is_first, pending, was_space; /* pending: what stands before the next character, 0: another character */
 } Marked;
 
 /* Begins a piece of WhitespaceSplit, or the section, before the character c. */
@@ -24,37 +26,130 @@ static inline void begin_piece(Marked *m, u32 c)
     m->pending = 0;
 }
 
-/* Writes the character c, p[0 : size], behind the normalizer. */
+/* Writes the character c, p[0 : size], behind the normalizers before Strip. */
 static inline void put_marked(Marked *m, u32 c, const u8 *p, int size)
 {
-    if (m->u->splits_white && is_white(c)) {
-        m->pending = BEHIND_WHITE;
+    const Unigram *u = m->u;
+    int is_space = c == ' ', was_space = m->was_space, white = (u->splits_white || u->strips) && is_white(c);
+    m->was_space = is_space;
+    if ((white && m->pending == BEGINS_TEXT && u->strips & STRIPS_LEFT) || (is_space && was_space && u->joins_spaces))
+        return;
+    if (white && u->splits_white) {
+        m->pending = m->pending == BEGINS_TEXT ? BEGINS_TEXT : BEHIND_WHITE;
         return;
     }
     if (m->pending)
         begin_piece(m, c);
-    if (c == ' ' || c == 0x2581)
+    if (is_space || c == 0x2581)
         *m->to++ = MARK_BYTE;
     else
         for (int k = 0; k < size; k++)
             *m->to++ = p[k];
+    m->solid = white ? m->solid : m->to;
+}
+
+/* Writes a form, before `left` bytes of the segment. Returns 0 without memory. */
+static int put_form(Marked *m, const u8 *form, i64 left)
+{
+    int size;
+    i64 used = m->to - m->s->copy, solid = m->solid - m->s->copy, n = (i64)strlen((const char *)form);
+    if (!grow_room((void **)&m->s->copy, &m->s->copy_room, used + 2 * (n + left) + 2 + TEXT_PADDING, 1))
+        return 0;
+    m->to = m->s->copy + used, m->solid = m->s->copy + solid;
+    for (i64 i = 0; i < n; i += size) {
+        u32 c = code_point(form + i, &size);
+        put_marked(m, c, form + i, size);
+    }
+    return 1;
+}
+
+/* Writes the characters p[start : stop] of a cluster one by one. Returns 1, OUTSIDE or NO_MEMORY. */
+static i64 put_characters(Marked *m, const u8 *p, i64 start, i64 stop, i64 n)
+{
+    const Charsmap *map = &m->u->charsmap;
+    int size;
+    for (; start < stop; start += size) {
+        u32 c = code_point(p + start, &size), form = map->forms[c];
+        if ((form & IS_CONTEXT) == IS_CONTEXT)
+            return OUTSIDE;
+        if (!(form & IS_CHANGED))
+            put_marked(m, c, p + start, size);
+        else if (!put_form(m, map->texts + (form >> FORM_BITS), n - start))
+            return NO_MEMORY;
+    }
+    return 1;
+}
+
+/* Writes the cluster p[start : stop] of several characters. Returns 1, OUTSIDE or NO_MEMORY. */
+static i64 put_cluster(Marked *m, const u8 *p, i64 start, i64 stop, i64 n)
+{
+    const u8 *whole = stop - start < LEAST_LONG ? replacement_of(&m->u->charsmap, p + start, stop - start) : NULL;
+    if (whole)
+        return put_form(m, whole, n - start) ? 1 : NO_MEMORY;
+    return put_characters(m, p, start, stop, n);
+}
+
+/* Writes what the normalizers make of p[0 : n]. Returns 1, OUTSIDE or NO_MEMORY. */
+static i64 put_normalized(Marked *m, const u8 *p, i64 n)
+{
+    const Charsmap *map = &m->u->charsmap;
+    int size, next_size;
+    u32 c = code_point(p, &size), form = map->forms[c], next, next_form;
+    i64 done = has_pattern(map, p, n) ? OUTSIDE : 1;
+    for (i64 i = 0, stop; i < n && done > 0; i = stop, c = next, size = next_size, form = next_form) {
+        stop = i + size;
+        next = code_point(p + stop, &next_size), next_form = map->forms[next];
+        if (stop < n && (next_form & JOINS_LEFT || (c == '\r' && next == '\n'))) {
+            stop = next == '\n' ? stop + 1 : cluster_end(map, p, i, stop, n, form);
+            if (stop < 0)
+                return OUTSIDE;
+            done = put_cluster(m, p, i, stop, n);
+            next = code_point(p + stop, &next_size), next_form = map->forms[next];
+        } else if (form)
+            done = put_characters(m, p, i, stop, n);
+        else if (c > 0x3000 && !m->pending)
+            memcpy(m->to, p + i, 4), m->to += size, m->solid = m->to, m->was_space = 0;
+        else if (c > ' ' && c < 0x80 && !m->pending)
+            *m->to++ = (u8)c, m->solid = m->to, m->was_space = 0;
+        else
+            put_marked(m, c, p + i, size);
+    }
+    return done;
+}
+
+/* Writes p[0 : n] as it is, behind no normalizer or behind Strip and Replace. */
+static void put_plain(Marked *m, const u8 *p, i64 n)
+{
+    int size;
+    for (i64 i = 0; i < n; i += size) {
+        u32 c = code_point(p + i, &size);
+        if (c > ' ' && c < 0x80 && !m->pending)
+            *m->to++ = (u8)c, m->solid = m->to, m->was_space = 0;
+        else
+            put_marked(m, c, p + i, size);
+    }
 }
 
 /* Writes the pre-tokens of the segment p[0 : n] to s->copy. Returns their bytes, OUTSIDE or NO_MEMORY. */
 static i64 write_pretokens(const Unigram *u, Scratch *s, const u8 *p, i64 n, int is_first)
 {
-    if (!has_room((void **)&s->copy, &s->copy_room, n + 2 + TEXT_PADDING, 1))
-        return NO_MEMORY;
-    Marked m = {u, s->copy, is_first, BEGINS_TEXT};
     int size;
-    for (i64 i = 0; i < n; i += size) {
-        if (p[i] > ' ' && p[i] < 0x80 && !m.pending) {
-            *m.to++ = p[i], size = 1;
-            continue;
-        }
-        u32 c = code_point(p + i, &size);
-        put_marked(&m, c, p + i, size);
-    }
+    i64 done = 1;
+    while (u->strips_first & STRIPS_LEFT && n && is_white(code_point(p, &size)))
+        p += size, n -= size;
+    while (u->strips_first & STRIPS_RIGHT && n && is_white(code_point_before(p, n, &size)))
+        n -= size;
+    /* white space before a character may become two bytes: a cut and a mark */
+    if (!has_room((void **)&s->copy, &s->copy_room, 2 * n + 2 + TEXT_PADDING, 1))
+        return NO_MEMORY;
+    Marked m = {u, s, s->copy, s->copy, is_first, BEGINS_TEXT, 0};
+    if (u->charsmap.forms)
+        done = put_normalized(&m, p, n);
+    else
+        put_plain(&m, p, n);
+    if (done < 0)
+        return done;
+    m.to = u->strips & STRIPS_RIGHT ? m.solid : m.to;
     memset(m.to, 0, TEXT_PADDING);
     return m.to - s->copy;
 }

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tokpar.arrays import IntArray
 from tokpar.compiled.call_tables import Arrays
 from tokpar.compiled.character_tables import FIRST, MARK, NEVER, UNLESS_SPACE
+from tokpar.compiled.charsmap_tables import NormalizerRow, normalizer_arrays, normalizer_row
 from tokpar.compiled.compiled_build import MAY_LIST
 from tokpar.compiled.merges import GateError, parts_of
 from tokpar.formats.json_parts import stage_names
@@ -46,9 +47,11 @@ class Pieces:
 
 @dataclass(frozen=True, slots=True)
 class PretokenStages:
-    """`prepends`: when a mark is put before a piece, see call_characters.h. `splits`: each mark
-    begins a pre-token. `splits_white`: the text is first split at white space."""
+    """`normalizers`: what stands before the pre-tokenizer. `prepends`: when a mark is put before a
+    piece, see call_characters.h. `splits`: each mark begins a pre-token. `splits_white`: the text
+    is first split at white space."""
 
+    normalizers: NormalizerRow
     prepends: int
     splits: bool
     splits_white: bool
@@ -80,8 +83,6 @@ def read_pieces(state: bytes) -> Pieces:
 def unigram_stages(normalizer: Any, pre_tokenizer: Any) -> PretokenStages:
     """Returns what the pre-tokenizer does. The stages are parts of a `tokenizer.json`. Raises
     GateError for others than the call has."""
-    if normalizer is not None:
-        raise GateError(f"its normalizer is {stage_names(normalizer, 'normalizers')}")
     rows = [] if pre_tokenizer is None else pre_tokenizer.get("pretokenizers", [pre_tokenizer])
     kinds = [row["type"] for row in rows]
     splits_white = kinds[:1] == ["WhitespaceSplit"]
@@ -95,9 +96,10 @@ def unigram_stages(normalizer: Any, pre_tokenizer: Any) -> PretokenStages:
         raise GateError(f"its Metaspace writes {stage['replacement']!r} for a space, not U+2581")
     own = "always" if stage.get("add_prefix_space", True) else "never"
     scheme = stage.get("prepend_scheme", own)
-    if scheme == "first" and splits_white:
-        raise GateError('its Metaspace "first" stands behind WhitespaceSplit')
-    return PretokenStages(_SCHEMES[scheme], bool(stage.get("split", True)), splits_white)
+    if scheme == "first" and (splits_white or normalizer is not None):
+        raise GateError('its Metaspace "first" stands behind another stage')
+    row = normalizer_row(normalizer, splits_white)
+    return PretokenStages(row, _SCHEMES[scheme], bool(stage.get("split", True)), splits_white)
 
 
 def unigram_arrays(state: bytes, normalizer: Any, pre_tokenizer: Any) -> Arrays:
@@ -114,8 +116,10 @@ def unigram_arrays(state: bytes, normalizer: Any, pre_tokenizer: Any) -> Arrays:
     cells, first = kernel_modules.CALL.unigram_cells(data, ends)
     ids = pieces.ids()
     unknown = NO_PIECE if pieces.unknown is None else pieces.unknown
+    row = stages.normalizers
     numbers = [unknown, pieces.falls_back, stages.prepends, stages.splits, stages.splits_white, 1]
-    return {
+    numbers += [row.joins_spaces, row.strips_first, row.strips]
+    return normalizer_arrays(row) | {
         "unigram_settings": np.array(numbers, dtype=np.int64),
         "unigram_cells": np.frombuffer(cells, dtype=np.uint32),
         "unigram_first": np.frombuffer(first, dtype=np.uint32),

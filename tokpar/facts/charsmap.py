@@ -17,6 +17,11 @@ class Charsmap:
     def __init__(self, base64_text: str) -> None:
         self._units, self._replacements = _parts(base64_text)
 
+    @property
+    def parts(self) -> tuple[list[int], bytes]:
+        """The words of the double array, and the replacements; nothing of an unreadable table."""
+        return self._units, self._replacements
+
     def keeps(self, char: str) -> bool:
         """True if the table certainly leaves the character unchanged when the character is a
         grapheme cluster by itself."""
