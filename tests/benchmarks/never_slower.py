@@ -1,8 +1,12 @@
 """Texts that somebody would complain of, at every size and door, beside the tokenizer's own call.
 
+    python -m tests.benchmarks.never_slower [--sizes 3,50,500] [--only Unigram,CLIP]
     python -m tests.benchmarks.never_slower FILE ... [--added 0,1000,10000]
         [--sizes 50,500,5000,100000] [--doors encode,batch,as_hf] [--texts Thai,DNA]
         [--csv OUT] [--gaps] [--forms]
+
+Without a FILE: 21 shapes that it trains, and the files that installed packages carry, from 3 to
+60,000 characters, new and seen; ends with 1 if a cell is below 0.9, see `never_slower_cells`.
 
 FILE: a tokenizer.json; or a .tiktoken, of which the forms of a call are printed, see
 `tiktoken_forms`. A cell is the time of the own call over the time of the door: above 1 tokpar
@@ -31,17 +35,21 @@ from tqdm import tqdm
 import tokpar
 from tests.benchmarks import hf_forms, refuse_without_kernel, tokenizers_forms
 from tests.benchmarks.loading_gaps import print_gaps
+from tests.benchmarks.never_slower_cells import SIZES, print_cells
 from tests.benchmarks.never_slower_texts import TEXTS, text_of
 from tests.benchmarks.tiktoken_forms import print_forms
 
 LEAST, SLACK = 0.9, 30e-6
 SHOWN = 10
+FILE_SIZES = [50, 500, 5000, 100_000]
 COLUMNS = "tokenizer,added tokens,text,characters,door,call,own microseconds,tokpar microseconds"
 Row = dict[str, Any]
 
 
 def main() -> int:
     options = _options()
+    if not options.files:
+        return int(print_cells(options.sizes or SIZES, options.only) > 0)
     if options.gaps:
         print_gaps(options.files)
         return 0
@@ -80,9 +88,10 @@ def _written(row: Row) -> list[object]:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--added", type=_numbers, default=[0, 1000, 10000])
-    parser.add_argument("--sizes", type=_numbers, default=[50, 500, 5000, 100_000])
+    parser.add_argument("--sizes", type=_numbers)
+    parser.add_argument("--only", type=_names, default=[])
     parser.add_argument("--doors", type=_names, default=["encode", "batch", "as_hf"])
     parser.add_argument("--texts", type=_names, default=[*TEXTS])
     parser.add_argument("--csv", type=Path)
@@ -106,7 +115,7 @@ def _rows_of(path: Path, added: int, options: argparse.Namespace) -> Iterator[Ro
     contents = [f"<extra_{k}>" for k in range(added)]
     own.add_tokens([AddedToken(content, normalized=False) for content in contents])
     doors = {name: DOORS[name](own) for name in options.doors}
-    cells = [(text, size) for text in options.texts for size in options.sizes]
+    cells = [(text, size) for text in options.texts for size in options.sizes or FILE_SIZES]
     for name, size in tqdm(cells, desc=f"{path.parent.name or path.name} +{added}"):
         for door, (call, own_call) in doors.items():
             text = text_of(name, size, contents, seed=door)
