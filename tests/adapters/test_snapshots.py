@@ -30,6 +30,7 @@ from tests.support.lifetimes import reference_to
 from tests.support.paths import DEFAULT, VOCAB
 from tests.support.tokenizers_drawn import byte_characters, is_panic
 from tokpar.adapters import hf_copy, hf_look
+from tokpar.adapters.hf_quick_look import QuickModelLook
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
@@ -375,6 +376,36 @@ def test_a_merge_less_is_the_model_change_that_the_look_cannot_see() -> None:
     assert look.is_same(own, None)
     own.model = models.BPE({**tokens, "ca": 258}, [("a", "b")])
     assert not look.is_same(own, None)
+
+
+def trained_on(words: str) -> Tokenizer:
+    own = Tokenizer(models.BPE(unk_token="[U]"))
+    own.pre_tokenizer = pre_tokenizers.Whitespace()
+    trainer = trainers.BpeTrainer(vocab_size=40, special_tokens=["[U]"], show_progress=False)
+    own.train_from_iterator([words], trainer)
+    return own
+
+
+MODEL_CHANGES: dict[str, Callable[[Tokenizer], object]] = {
+    "dropout": lambda own: setattr(own.model, "dropout", 0.5),
+    "unknown token": lambda own: setattr(own.model, "unk_token", "a"),
+    "trained with as many tokens": lambda own: own.train_from_iterator(
+        [" ".join(f"{a}{b}{c}" for a in "stuv" for b in "wxyz" for c in "klmn")],
+        trainers.BpeTrainer(
+            vocab_size=own.get_vocab_size(), special_tokens=["[U]"], show_progress=False
+        ),
+    ),
+    "another model": lambda own: setattr(own, "model", models.WordLevel({"[U]": 0}, "[U]")),
+}
+
+
+@pytest.mark.parametrize("change", MODEL_CHANGES)
+def test_the_quick_look_at_the_model_sees_each_change(change: str) -> None:
+    own = trained_on(" ".join(f"{a}{b}{c}" for a in "abcd" for b in "efgh" for c in "ijkl"))
+    look = QuickModelLook(hf_look.look_at_model(own), own)
+    assert look.is_same(own)
+    MODEL_CHANGES[change](own)
+    assert not look.is_same(own)
 
 
 CASES = {"[U]": 0, "a": 1, "b": 2, "x": 3, "A": 4, "é": 5, "É": 6, "▁": 7, "e": 8, "_": 9}

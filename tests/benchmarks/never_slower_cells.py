@@ -2,8 +2,8 @@
 
 A cell is the time of the own call over that of tokpar, three times: a text that the encoder has not
 seen, the same text again, and a new text with a made-up word in each fifty characters. The time is
-that of the processor, of all threads of a long text. Both sides get each text in turn, and the middle
-of many texts counts, so that a busy machine slows both.
+that of the processor, of all threads of a long text. Both sides get each text in turn, and the
+middle of many texts counts, so that a busy machine slows both.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ def _sentencepiece(prefix: bool) -> Tokenizer:
     )
     own.train_from_iterator(pages(), trainer)
     own.normalizer = normalizer
-    own.pre_tokenizer = None if prefix else split  # type: ignore[assignment]
+    own.pre_tokenizer = None if prefix else split
     return Tokenizer.from_str(own.to_str())
 
 
@@ -198,7 +198,7 @@ SHAPES: dict[str, Callable[[], Tokenizer]] = {
 def _without_stages() -> Tokenizer:
     """A BPE of short pieces without stages, as of molecules: trained with words, used without."""
     own = _bpe(None, pre_tokenizers.WhitespaceSplit())
-    own.pre_tokenizer = None  # type: ignore[assignment]
+    own.pre_tokenizer = None
     return Tokenizer.from_str(own.to_str())
 
 
@@ -206,9 +206,9 @@ def carried_files() -> Iterator[Path]:
     """Yields the tokenizer files that installed packages carry."""
     for distribution in distributions():
         for file in distribution.files or ():
-            name = file.name
-            if name.endswith("tokenizer.json") and file.locate().stat().st_size > 1 << 14:
-                yield Path(file.locate())
+            path = Path(str(file.locate()))
+            if path.name.endswith("tokenizer.json") and path.stat().st_size > 1 << 14:
+                yield path
 
 
 def passage(draw: random.Random, some_pages: list[str], size: int) -> str:

@@ -374,7 +374,7 @@ def test_a_condition_of_absorbed_spaces_that_is_forgotten_is_seen(
     elif mistake == "a mark before":
         monkeypatch.setattr(segment_engine, "MARK", "ñ")
     else:
-        monkeypatch.setattr(SegmentEngine, "absorbs", False)
+        monkeypatch.setattr(SegmentEngine, "rows", SegmentEngine._few_rows)
     call = call_of(tokenizer)
     assert call is not None
     found = [call.encode(each) for each in ("the the cat", text)][-1]
@@ -426,7 +426,7 @@ def test_a_text_is_the_engine_s_if_it_fails_on_a_segment(monkeypatch: pytest.Mon
     def fail(self: SegmentEngine, segments: list[str]) -> Any:
         raise Panic
 
-    monkeypatch.setattr(SegmentEngine, "_rows", fail)
+    monkeypatch.setattr(SegmentEngine, "_few_rows", fail)
     assert call.encode("the") is not None
     assert call.encode("the xyz") is call.encode_plain("xyz") is None
     rows, flags = call.rows(["the", "xyz", "the"], 1)

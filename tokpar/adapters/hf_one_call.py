@@ -41,6 +41,9 @@ class OneSegmentEngine(SegmentEngine):
         inner = self.model.get("continuing_subword_prefix") or ""
         return _tokens(self.model)[:count], suffix, inner
 
+    def _few_rows(self, segments: list[str]) -> Found:
+        return self._rows(segments)
+
     def _rows(self, segments: list[str]) -> Found:
         encodings = call_batch(self.copy.encode_batch, segments, **BARE)
         rows = [encoding.ids for encoding in encodings]

@@ -1,4 +1,4 @@
-"""A look at a tokenizer that takes 5 microseconds where `Look` takes 12."""
+"""Looks at a tokenizer and at its model that take a part of the time that `Look` takes."""
 
 from __future__ import annotations
 
@@ -17,29 +17,30 @@ from tokpar.adapters.hf_look import (
 
 _ENCODING_PARTS = 3
 _read_encoding_parts = attrgetter(*COMPONENTS[:_ENCODING_PARTS])
-_QUICK = 2
 
 
 class QuickModelLook:
-    """Notices what `look_at_model` notices, and reads 4 ids where that reads 32: a training that
-    gave these ids the same tokens is left to the longer look.
+    """Notices what `look_at_model` notices, and reads 2 ids where that reads 32, one in the middle
+    and the last one: a training that gave these the same tokens is left to the longer look.
 
     `seen`: what `look_at_model` returned for `own`."""
 
-    __slots__ = "_ids", "_seen", "_settings"
+    __slots__ = "_ids", "_kind", "_seen", "_settings"
 
     def __init__(self, seen: tuple[Any, ...], own: Any) -> None:
         settings, size, names = seen
         ids = sampled_ids(size)
-        self._ids = (*ids[: -_QUICK : max(1, len(ids) // _QUICK)], *ids[-_QUICK:])
+        self._ids = (ids[len(ids) // 4], ids[-1]) if ids else ()
         kind: Any = type(own.model)
-        self._settings = settings_of(kind)
+        self._kind, self._settings = kind, settings_of(kind)
         by_id = dict(zip(ids, names, strict=True))
         self._seen = settings, size, [by_id[id_] for id_ in self._ids]
 
     def is_same(self, own: Any) -> bool:
         """True if the model is what it was."""
         model = own.model
+        if type(model) is not self._kind:
+            return False
         names = [*map(model.id_to_token, self._ids)]
         return bool(self._seen == (self._settings(model), own.get_vocab_size(False), names))
 

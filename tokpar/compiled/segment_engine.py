@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -77,11 +77,17 @@ class SegmentEngine:
     facts: Facts
     cut: Cut | None
 
-    @property
-    def absorbs(self) -> bool:
-        """True if the engine puts a prefix before each text, which stands for the space at a cut
-        (theorem 6.4): segments are encoded without their first space."""
-        return self.facts.scheme == "dummy"
+    absorbs: bool = field(init=False)
+    """True if the engine puts a prefix before each text, which stands for the space at a cut
+    (theorem 6.4): segments are encoded without their first space."""
+    _checks_ends: bool = field(init=False)
+    """True if not every segment may stand before a cut."""
+
+    def __post_init__(self) -> None:
+        """Set what follows from the facts and the cut: microseconds count in each question."""
+        object.__setattr__(self, "absorbs", self.facts.scheme == "dummy")
+        cut = self.cut
+        object.__setattr__(self, "_checks_ends", cut is not None and cut.joins_others)
 
     def fill(
         self, call: Any, text: str, ids: bytes, listed: Listed, special: tuple[IdArray, IdArray]
@@ -91,7 +97,7 @@ class SegmentEngine:
 
         `special`: the ids around the text. Raises ChangedError."""
         holes, segments, met = listed
-        if not self._may_end(segments):
+        if self._checks_ends and not self._may_end(segments):
             return None
         try:
             if self._is_mostly_new(text, segments, met):
@@ -110,7 +116,7 @@ class SegmentEngine:
         """Returns the ids of rows with those of the listed segments, and how many each row has, -1
         for a row without an answer; `counts` are those without. None: see `fill`."""
         holes, segments, _ = listed
-        if not self._may_end(segments):
+        if self._checks_ends and not self._may_end(segments):
             return None
         try:
             found, owners = self.rows(segments)
@@ -127,15 +133,17 @@ class SegmentEngine:
         return filled, known + more
 
     def _may_end(self, segments: Sequence[str]) -> bool:
-        cut = self.cut
-        return cut is None or not cut.joins_others or all(map(cut.ends, segments))
+        return self.cut is None or all(map(self.cut.ends, segments))
 
     def rows(self, segments: list[str]) -> Found:
         """Returns the ids of segments. A long one is cut at other certified cuts."""
         self._require_same()
         if self.absorbs:
             segments = [segment.removeprefix(" ") for segment in segments]
-        if sum(map(len, segments)) <= 2 * LONGEST_SEGMENT:
+        chars = sum(map(len, segments))
+        if chars <= LONG * len(segments) and len(segments) <= CHUNK:
+            return self._few_rows(segments)
+        if chars <= 2 * LONGEST_SEGMENT:
             return self._rows(segments)
         pieces = [(piece, k) for k, each in enumerate(segments) for piece in self._pieces(each)]
         ids, owners = self._rows([piece for piece, _ in pieces])
@@ -150,18 +158,21 @@ class SegmentEngine:
         inner = getattr(model, "continuing_subword_prefix", None) or ""
         return [*filter(None, map(model.id_to_token, range(size)))], suffix, inner
 
-    def _rows(self, segments: list[str]) -> Found:
+    def _few_rows(self, segments: list[str]) -> Found:
         if len(segments) == 1:
             ids: list[int] = self.copy.encode(segments[0], add_special_tokens=False).ids
             return ids, [0] * len(ids)
+        found = self.copy.encode(segments, is_pretokenized=True, add_special_tokens=False)
+        return found.ids, found.word_ids
+
+    def _rows(self, segments: list[str]) -> Found:
         if sum(map(len, segments)) > LONG * len(segments):
             each = self.call_batch(self.copy.encode_batch_fast, segments, add_special_tokens=False)
             rows = [encoding.ids for encoding in each]
             return [i for row in rows for i in row], [k for k, row in enumerate(rows) for _ in row]
-        settings = {"is_pretokenized": True, "add_special_tokens": False}
         if len(segments) <= CHUNK:
-            found = self.copy.encode(segments, **settings)
-            return found.ids, found.word_ids
+            return self._few_rows(segments)
+        settings = {"is_pretokenized": True, "add_special_tokens": False}
         chunks = [segments[k : k + CHUNK] for k in range(0, len(segments), CHUNK)]
         many = self.call_batch(self.copy.encode_batch, chunks, **settings)
         ids = [i for encoding in many for i in encoding.ids]
