@@ -78,7 +78,7 @@ def test_drawn_pre_tokens_have_the_ids_of_the_rule() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["always", "first", "never"])
-@pytest.mark.parametrize("split", [True])
+@pytest.mark.parametrize("split", [True, False])
 def test_a_loaded_tokenizer_asks_the_engine_for_no_segment(
     scheme: str, split: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,7 +20,17 @@ from tempfile import TemporaryDirectory
 from tests.recipes.sanitized import RUN, copy_checkout, made_libraries
 
 FLAGS = "-O2 -g -DTOKPAR_PLAIN_C"
-NAMES = ("source", "drawn", "wide_ids", "longest", "characters", "wordpiece", "places", "by_engine")
+NAMES = (
+    "source",
+    "drawn",
+    "wide_ids",
+    "longest",
+    "characters",
+    "wordpiece",
+    "unigram",
+    "places",
+    "by_engine",
+)
 TESTS = tuple(f"tests/compiled/test_call_{name}.py" for name in NAMES)
 NOT_PLAIN = b"__cpu_model"
 """What a library has that looks for the vectors of the processor."""

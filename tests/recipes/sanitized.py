@@ -37,6 +37,7 @@ FILES = (
     "call_checks",
     "call_characters",
     "call_wordpiece",
+    "call_unigram",
     "merges_gate",
     "reader",
 )

@@ -15,8 +15,9 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from tests.support.charsmaps import NMT_LIKE, charsmap
 from tokpar.adapters.hf_postprocess import parse_component
 from tokpar.compiled.call_tables import call_of
+from tokpar.compiled.compiled_build import without_cuts
 from tokpar.compiled.segment_tables import arrays_without_words
-from tokpar.compiled.unigram_tables import unigram_arrays, without_cuts
+from tokpar.compiled.unigram_tables import unigram_arrays
 
 LETTERS = [*"abc▁é中😀", "\u0301"]
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]

@@ -24,6 +24,7 @@ from tokpar.compiled.compiled_build import (
     CallParts,
     added_flags,
     find_cut,
+    without_cuts,
 )
 from tokpar.compiled.merges import GateError, Parts, Source, merges_of, model_parts, parts_of
 from tokpar.compiled.quick_check import leaves_alone
@@ -62,7 +63,8 @@ def call_parts_of(
     text, if that is all of post-processing. `is_same_model`: returns False once somebody changed
     the model. `file_bytes`: the file that the tokenizer was read from, which spares the engine to
     write its model."""
-    if facts.unprovable is not None:
+    has_sections = facts.model == "Unigram" and facts.added_token_cuts_refused is None
+    if facts.unprovable is not None and not has_sections:
         return facts.unprovable
     stages = [parse_component(copy.normalizer), parse_component(copy.pre_tokenizer)]
     is_words = facts.model == "WordPiece"
@@ -75,13 +77,12 @@ def call_parts_of(
 
     engine = partial(_segment_engine, copy, is_same_model, facts)
     by_file, source = _tables_by_file(copy, facts, stages, read, file_bytes)
-    unigram = _unigram_tables(copy, facts, stages, added_tokens)
-    has_model = not isinstance(by_file, str) or unigram is not None
-    if not has_model and facts.scheme not in ("regex", "bert"):  # those look at patterns
-        try:
-            engine()
-        except GateError as error:
-            return f"{by_file}; and {error}"
+    unigram = None
+    if has_sections and not (stages[0] and any(each[2] for each in added_tokens.values())):
+        unigram = partial(_unigram_tables, copy, facts, stages)
+    refused = None if not isinstance(by_file, str) else _refused(facts, engine)
+    if refused is not None and not (unigram and _has_unigram_stages(stages)):
+        return facts.unprovable or f"{by_file}; and {refused}"
     return CallParts(
         identity=_identity_of(stages, source),
         make_arrays=partial(_make_arrays, by_file, engine, unigram),
@@ -128,39 +129,41 @@ def _tables_by_file(
     return make_arrays, source
 
 
-def _unigram_tables(
-    copy: Any,
-    facts: Facts,
-    stages: Sequence[Any],
-    added_tokens: dict[str, tuple[int, int, int]],
-) -> Callable[[Callable[[], SegmentEngine]], Arrays] | None:
-    """Returns what makes the tables of a Unigram, or None if the call has not all of its stages."""
-    if facts.model != "Unigram" or kernel_modules.VOCABULARY is None:
+def _refused(facts: Facts, engine: Callable[[], SegmentEngine]) -> str | None:
+    """Returns why the engine may not be asked for segments, or None as far as one look tells."""
+    if facts.unprovable is None and facts.scheme in ("regex", "bert"):  # those look at patterns
         return None
-    from tokpar.compiled.unigram_tables import (  # only where it is used
-        unigram_arrays,
-        unigram_stages,
-        without_cuts,
-    )
+    try:
+        engine()
+    except GateError as error:
+        return str(error)
+    return None
+
+
+def _has_unigram_stages(stages: Sequence[Any]) -> bool:
+    from tokpar.compiled.unigram_tables import unigram_stages  # few tokenizers need it
 
     try:
         unigram_stages(*stages)
     except GateError:
-        return None
-    if stages[0] and any(each[2] for each in added_tokens.values()):
-        return None
+        return False
+    return True
 
-    def make_arrays(engine: Callable[[], SegmentEngine]) -> Arrays:
-        from tokpar.compiled.segment_tables import arrays_without_words, segment_arrays
 
-        own = unigram_arrays(written_model(copy.model), *stages)
-        try:
-            asked = engine()
-        except GateError:  # the text is one segment
-            return without_cuts(arrays_without_words(int(facts.first_prefix)) | own)
-        return segment_arrays(asked) | own
+def _unigram_tables(
+    copy: Any, facts: Facts, stages: Sequence[Any], engine: Callable[[], SegmentEngine]
+) -> Arrays:
+    """Returns the tables of a Unigram. Raises GateError if the call has not all of its stages."""
+    from tokpar.compiled.segment_tables import arrays_without_words, segment_arrays
+    from tokpar.compiled.unigram_tables import unigram_arrays, unigram_stages
 
-    return make_arrays
+    unigram_stages(*stages)  # to write a model takes long
+    own = unigram_arrays(written_model(copy.model), *stages)
+    try:
+        asked = engine()
+    except GateError:  # the text is one segment
+        return without_cuts(arrays_without_words(int(facts.first_prefix)) | own)
+    return segment_arrays(asked) | own
 
 
 def _make_arrays(

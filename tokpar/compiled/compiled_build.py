@@ -255,9 +255,17 @@ def _engine_for(parts: CallParts, arrays: Arrays) -> tuple[Arrays, SegmentEngine
     except GateError:
         if not has_model:
             raise
-    from tokpar.compiled.unigram_tables import without_cuts  # few tables are for other added tokens
-
     return without_cuts(arrays), None
+
+
+def without_cuts(arrays: Arrays) -> Arrays:
+    """Returns the tables of a Unigram with which a text is one segment, and no part of it is given
+    to the engine."""
+    numbers = arrays["unigram_settings"].copy()
+    numbers[MAY_LIST] = False
+    sides = arrays["sides"].copy()
+    sides[:] = 0
+    return arrays | {"unigram_settings": numbers, "sides": sides}
 
 
 def _ids_by_call(call: CompiledCall, texts: Sequence[str]) -> Iterator[IdArray | None]:

@@ -14,7 +14,6 @@ from tokpar.arrays import IntArray
 from tokpar.compiled.call_tables import Arrays
 from tokpar.compiled.character_tables import FIRST, MARK, NEVER, UNLESS_SPACE
 from tokpar.compiled.charsmap_tables import NormalizerRow, normalizer_arrays, normalizer_row
-from tokpar.compiled.compiled_build import MAY_LIST
 from tokpar.compiled.merges import GateError, parts_of
 from tokpar.formats.json_parts import stage_names
 from tokpar.process import kernel_modules
@@ -128,14 +127,6 @@ def unigram_arrays(state: bytes, normalizer: Any, pre_tokenizer: Any) -> Arrays:
             [ids.get(name, NO_PIECE) for name in _BYTE_NAMES], dtype=np.uint32
         ),
     }
-
-
-def without_cuts(arrays: Arrays) -> Arrays:
-    """Returns the tables of a text that is one segment, and of which no part is given to the
-    engine."""
-    numbers = arrays["unigram_settings"].copy()
-    numbers[MAY_LIST] = False
-    return arrays | {"unigram_settings": numbers, "sides": np.zeros(256, dtype=np.uint8)}
 
 
 NO_UNIGRAM: Arrays = {
