@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -29,6 +29,16 @@ from tokpar.process.interrupts import raise_foreign
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once, needs_below_one, needs_kernel]
 SEEDS = st.integers(0, 1 << 60)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_tables_of_files() -> Iterator[None]:
+    """The call reads no model: most of these tokenizers have tables of their file, too."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(hf_call, "MODELS", ())
+        yield
+
+
 LINES = [ENGLISH[:4000], "aé e\u0301 İ ﬁ ﷺ ８ ①", " \t x \u3000 y", "中文 한국어"]
 
 
@@ -432,6 +442,17 @@ def test_a_text_is_the_engine_s_if_it_fails_on_a_segment(monkeypatch: pytest.Mon
     rows, flags = call.rows(["the", "xyz", "the"], 1)
     assert flags.tolist() == [True, False, True]
     assert rows[2].tolist() == [7]
+
+
+def test_words_on_which_the_engine_fails_are_not_taught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The unknown token is none, and "," is no token: " q," fails, and so does a text of it."""
+    monkeypatch.setattr(compiled_build, "drawn_texts", lambda *_: [])
+    tokenizer = Tokenizer(models.WordLevel({"q": 0, "the": 1}, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    call = call_of(tokenizer)
+    assert call is not None
+    assert call.encode("the q").tolist() == [1, 0]  # type: ignore[union-attr]
+    assert call.encode("the q,") is None
 
 
 def test_a_changed_model_is_an_error_for_new_words_only() -> None:

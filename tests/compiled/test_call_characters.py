@@ -221,7 +221,7 @@ def test_the_model_is_read_as_a_json_reader_reads_it(seed: int) -> None:
         model["merges"] = [f"{x} {y}" for x, y in merges]
     layout: dict[str, Any] = {"ensure_ascii": draw.random() < 0.5, "indent": draw.choice([None, 1])}
     state = json.dumps(model, **layout).encode()
-    found = character_tables._read(state, parts_of(state, kernel_modules.VOCABULARY))
+    found = character_tables.read_model(state, parts_of(state, kernel_modules.VOCABULARY))
     ends = found.ends.tolist()
     edges = zip([0, *ends], ends, strict=False)
     read = [found.data[i:j].tobytes().decode().replace(" ", MARK) for i, j in edges]

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 _PRINTS_HOLES = installed_release() < (0, 23)
 """The engine prints each missing id to the standard output when it writes a model."""
-_WORDPIECE_SETTINGS = "unk_token", "continuing_subword_prefix", "max_input_chars_per_word"
-MODELS = "BPE", "WordPiece"
+_SETTINGS = "unk_token", "continuing_subword_prefix", "max_input_chars_per_word"
+MODELS = "BPE", "WordPiece", "WordLevel"
 """Models that the compiled call reads from their file. The engine gives the words of others."""
 _DRAWN_TOKENS = 300
 FEW = 8
@@ -67,13 +67,13 @@ def call_parts_of(
     if facts.unprovable is not None and not has_sections:
         return facts.unprovable
     stages = [parse_component(copy.normalizer), parse_component(copy.pre_tokenizer)]
-    is_words = facts.model == "WordPiece"
-    replaces = facts.model == "BPE" and not facts.byte_level
+    is_plain = facts.model in MODELS and not facts.byte_level and not _is_marked(facts, stages)
+    replaces = facts.model == "BPE" and not facts.byte_level and not is_plain
     added_tokens = _contents_of(facts, copy.normalizer, replaces)
     if isinstance(added_tokens, str):
         return added_tokens
-    if is_words and stages[0] and any(each[2] for each in added_tokens.values()):
-        return "an added token is searched in the text that its normalizer makes for WordPiece"
+    if is_plain and stages[0] and any(each[2] for each in added_tokens.values()):
+        return "an added token is searched in the normalized text"
 
     engine = partial(_segment_engine, copy, is_same_model, facts)
     by_file, source = _tables_by_file(copy, facts, stages, read, file_bytes)
@@ -92,7 +92,7 @@ def call_parts_of(
         tokens=partial(_some_tokens, copy, facts.byte_level),
         encode_many=partial(_encode_many, copy, is_same_model),
         tokenize=partial(
-            _pieces if is_words or unigram else _tokenize, copy, replaces, is_same_model
+            _pieces if is_plain or unigram else _tokenize, copy, replaces, is_same_model
         ),
         find_cut=partial(find_cut, facts),
         # a model with words in its cache panics where it encodes after a training
@@ -105,28 +105,37 @@ def _tables_by_file(
 ) -> tuple[Callable[[], Arrays] | str, Source | None]:
     """Returns what makes the tables from the file of the model, or why nothing does; and the digest
     that names the tables, or None."""
-    size = copy.get_vocab_size(with_added_tokens=False)
     try:
         if facts.model not in MODELS:
-            raise GateError(f"its model is {facts.model}, not BPE or WordPiece")
+            raise GateError(f"its model is {facts.model}, not BPE, WordPiece or WordLevel")
         written, parts, source = _written_model(copy, facts, stages, read, file_bytes)
     except GateError as error:
         known = None if read is None else read.source
         return str(error), Source.of(file_bytes) if known is None and file_bytes else known
 
-    def make_arrays() -> Arrays:
-        from tokpar.compiled.call_tables import byte_arrays  # only where tables are made
-        from tokpar.compiled.character_tables import character_arrays
+    return partial(_arrays_of, copy, facts, stages, written, parts), source
 
-        if facts.model == "WordPiece":
-            from tokpar.compiled.wordpiece_tables import wordpiece_arrays  # only where it is used
 
-            return wordpiece_arrays(_wordpiece_model(copy.model, size, written), size, *stages)
-        if facts.byte_level:
-            return byte_arrays(facts, merges_of(written, size, parts=parts))
-        return character_arrays(written, parts, size, *stages)
+def _arrays_of(
+    copy: Any, facts: Facts, stages: Sequence[Any], written: bytes, parts: Parts
+) -> Arrays:
+    """Returns the tables of a model; `written`, `parts`: see `_written_model`. Raises GateError."""
+    from tokpar.compiled import word_tables  # only where tables are made
+    from tokpar.compiled.call_tables import byte_arrays
+    from tokpar.compiled.character_tables import character_arrays
+    from tokpar.compiled.wordpiece_tables import is_bert, wordpiece_arrays
 
-    return make_arrays, source
+    size = copy.get_vocab_size(with_added_tokens=False)
+    if facts.byte_level:
+        return byte_arrays(facts, merges_of(written, size, parts=parts))
+    if facts.model == "WordLevel":
+        return word_tables.level_arrays(_vocabulary_model(copy.model, size, written), *stages)
+    if facts.model == "WordPiece":
+        model = _vocabulary_model(copy.model, size, written)
+        make_pieces = wordpiece_arrays if is_bert(*stages) else word_tables.piece_arrays
+        return make_pieces(model, size, *stages)
+    make_merges = character_arrays if _is_marked(facts, stages) else word_tables.bpe_arrays
+    return make_merges(written, parts, size, *stages)
 
 
 def _refused(facts: Facts, engine: Callable[[], SegmentEngine]) -> str | None:
@@ -189,6 +198,19 @@ def _make_arrays(
         raise GateError(f"{why}; and {error}") from None
 
 
+def _is_marked(facts: Facts, stages: Sequence[Any]) -> bool:
+    """True for a BPE over characters that has U+2581 for spaces from one of its stages."""
+    if facts.model != "BPE" or facts.byte_level:
+        return False
+    from tokpar.compiled.character_tables import character_stages  # only where it is used
+
+    try:
+        character_stages(*stages)
+    except GateError:
+        return False
+    return True
+
+
 def _segment_engine(copy: Any, is_same_model: Callable[[], bool], facts: Facts) -> SegmentEngine:
     from tokpar.compiled.segment_engine import segment_engine  # only where it is asked
 
@@ -206,10 +228,10 @@ def _written_model(
     the model in them; and the digest that names the tables, or None. Raises GateError."""
     if kernel_modules.VOCABULARY is None:
         raise GateError("nothing reads its vocabulary without the kernel")
-    if not facts.byte_level and facts.model != "WordPiece":
-        from tokpar.compiled.character_tables import character_stages  # only where it is used
+    if facts.model != "WordPiece" and not facts.byte_level and not _is_marked(facts, stages):
+        from tokpar.compiled.pair_tables import require_pairs  # only where it is used
 
-        character_stages(*stages)  # to write a model takes long
+        require_pairs(*stages)  # to write a model takes long
     source = None if read is None else read.source
     if file_bytes is not None:
         parts = model_parts(file_bytes) if read is None or read.parts is None else read.parts
@@ -240,8 +262,8 @@ def _identity_of(stages: Sequence[Any], source: Source | None) -> list[bytes | s
     return [json.dumps(stages), source.sha256, f"tokenizers {tokenizers.__version__}"]
 
 
-def _wordpiece_model(model: Any, size: int, written: bytes) -> dict[str, Any]:
-    """Returns a WordPiece model as a `tokenizer.json` has it.
+def _vocabulary_model(model: Any, size: int, written: bytes) -> dict[str, Any]:
+    """Returns a WordPiece or WordLevel as a `tokenizer.json` has it.
 
     Other threads run between two tokens; nothing runs beside a parser of JSON."""
     names = (model.id_to_token(id_) for id_ in range(size))
@@ -249,7 +271,8 @@ def _wordpiece_model(model: Any, size: int, written: bytes) -> dict[str, Any]:
     if len(vocab) < size:
         parsed: dict[str, Any] = json.loads(written)
         return dict(parsed.get("model", parsed))
-    return {"vocab": vocab} | {name: getattr(model, name) for name in _WORDPIECE_SETTINGS}
+    settings = (name for name in _SETTINGS if hasattr(model, name))
+    return {"vocab": vocab} | {name: getattr(model, name) for name in settings}
 
 
 def _contents_of(

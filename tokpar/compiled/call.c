@@ -8,7 +8,7 @@
                                               -> segments between certain cuts -> words -> ids
 
    call_added.h finds added tokens, call_pretokens.h cuts at sure places and finds pre-tokens,
-   call_characters.h cuts for a BPE over characters, call_listed.h lists segments for the engine, call_words.h looks
+   call_characters.h cuts for a BPE over characters, call_pairs.h finds pre-tokens that two neighbours tell, call_listed.h lists segments for the engine, call_words.h looks
    words up, call_longest.h and call_merges.h encode new ones, call_section.h leads the text through all of this.
    call_decode.h is the way back.
    call_compiler.h has what compilers say in different ways. */
@@ -24,6 +24,8 @@
 #include "call_wordpiece.h"
 #include "call_charsmap.h"
 #include "call_unigram.h"
+#include "call_pairs.h"
+#include "call_word_model.h"
 #include "call_section.h"
 #include "call_places.h"
 #include "call_checks.h"
@@ -259,7 +261,7 @@ static PyObject *call_encode_places(Call *self, PyObject *text)
 {
     i64 n;
     const char *utf8 = utf8_of(text, &n);
-    if (!utf8 || self->tables.asks_engine)
+    if (!utf8 || self->tables.asks_engine || self->tables.has_pairs)
         return no_answer();
     Scratch *s = take_scratch(self);
     if (!s || !take_text(s, utf8, n, 0)) {
@@ -509,6 +511,13 @@ static int take_characters(Call *self, PyObject *arrays, const i64 *settings)
            (c->joins = take_array(self, arrays, "joins", 8, 1 << 17, NULL));
 }
 
+static int take_forms(Call *self, PyObject *arrays, Sizes *size)
+{
+    WordPiece *w = &self->tables.wordpiece;
+    return (w->forms = take_array(self, arrays, "forms", 4, 0x110000, NULL)) &&
+           (w->form_bytes = take_array(self, arrays, "form_bytes", 1, 0, &size->form_bytes));
+}
+
 static int take_wordpiece(Call *self, PyObject *arrays, const i64 *settings, Sizes *size)
 {
     WordPiece *w = &self->tables.wordpiece;
@@ -517,10 +526,39 @@ static int take_wordpiece(Call *self, PyObject *arrays, const i64 *settings, Siz
     w->longest[0] = settings[3];
     w->longest[1] = settings[4];
     w->prefix = settings[5];
-    w->forms = take_array(self, arrays, "forms", 4, 0x110000, NULL);
-    for (int c = 0; w->forms && c < 128; c++)
+    int found = take_forms(self, arrays, size);
+    for (int c = 0; found && c < 128; c++)
         w->ascii_kind[c] = w->forms[c] & 7;
-    return w->forms && (w->form_bytes = take_array(self, arrays, "form_bytes", 1, 0, &size->form_bytes));
+    return found;
+}
+
+/* `model`: the id of the unknown token, whether characters have forms, fallback to bytes, fuse_unk, ignore_merges, bytes of
+   the prefix and the suffix, and of WordPiece most characters of a word and bytes of the longest tokens. */
+static int take_word_model(Call *self, PyObject *arrays, int kind, Sizes *size)
+{
+    Tables *t = &self->tables;
+    WordModel *w = &t->word;
+    const i64 *model = take_array(self, arrays, "model", 8, 10, NULL);
+    if (!model)
+        return 0;
+    w->kind = kind, w->unknown = t->wordpiece.unknown = (u32)model[0];
+    w->has_forms = (int)model[1], w->falls_back = (int)model[2], w->fuses = (int)model[3], w->ignores_merges = (int)model[4];
+    w->prefix = t->wordpiece.prefix = model[5], w->suffix = model[6];
+    t->wordpiece.most_characters = model[7], t->wordpiece.longest[0] = model[8], t->wordpiece.longest[1] = model[9];
+    w->byte_ids = t->byte_ids;
+    if (w->kind == WORD_BPE &&
+        (!(w->char_ids = take_array(self, arrays, "char_ids", 4, 0x110000, NULL)) ||
+         !(w->affixes = take_array(self, arrays, "affixes", 1, 0, &size->affixes))))
+        return 0;
+    return (!w->has_forms && w->kind != WORD_PIECE) || take_forms(self, arrays, size);
+}
+
+static int take_pairs(Call *self, PyObject *arrays, const i64 *settings, Sizes *size)
+{
+    Pairs *w = &self->tables.pairs;
+    w->is_local = settings[1] != 0;
+    return (w->symbol_of = take_array(self, arrays, "symbol_of", 1, 0x110000, NULL)) &&
+           (w->cuts = take_array(self, arrays, "cuts", 8, SYMBOLS_OF_PAIRS, NULL)) && take_word_model(self, arrays, (int)settings[2], size);
 }
 
 static int take_sides(Call *self, PyObject *arrays, const i64 *settings)
@@ -596,17 +634,20 @@ static int take_tables(Call *self, PyObject *arrays, const i64 *settings, Sizes 
     t->is_characters = settings[0] == 1;
     t->is_wordpiece = settings[0] == 2;
     t->asks_engine = settings[0] == 3;
+    t->has_pairs = settings[0] == 4;
     t->most_learned = t->most_runs = settings[7];
     t->secret = (u64)settings[8];
     t->sample_mask = (u64)settings[9];
     t->longest_word = settings[10], t->longest_from = settings[11];
-    return (t->is_wordpiece || t->asks_engine || take_merges(self, arrays, size)) && take_words(self, arrays) &&
+    int has_merges = !t->is_wordpiece && !t->asks_engine && !(t->has_pairs && settings[2] != WORD_BPE);
+    return (!has_merges || take_merges(self, arrays, size)) && take_words(self, arrays) &&
            take_added(self, arrays, added) && take_others(self, arrays) &&
            (t->lengths = take_array(self, arrays, "lengths", 2, 0, &t->lengths_count)) &&
            (t->length_ids = take_array(self, arrays, "length_ids", 4, 0, &t->length_ids_count)) &&
            t->length_ids_count <= t->lengths_count &&
            (t->is_characters  ? take_characters(self, arrays, settings)
             : t->is_wordpiece ? take_wordpiece(self, arrays, settings, size)
+            : t->has_pairs    ? take_pairs(self, arrays, settings, size)
             : t->asks_engine  ? take_sides(self, arrays, settings) && take_unigram(self, arrays)
                               : take_machine(self, arrays, settings, size));
 }
@@ -618,7 +659,7 @@ static int derive_tables(Tables *t, const Added *added, const Sizes *size, int u
         return 0;
     for (i64 k = 0; k < added->count; k++)
         t->may_move |= added->is_normalized[k] == MAY_MOVE;
-    if (t->is_characters || t->is_wordpiece || t->asks_engine)
+    if (t->is_characters || t->is_wordpiece || t->asks_engine || t->has_pairs)
         return 1;
     if (!(t->of_bytes = malloc(4 << 16)))
         return 0;
@@ -641,7 +682,7 @@ static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *names)
     Sizes size = {0};
     Added added = {0};
     const i64 *settings = take_array(self, arrays, "settings", 8, 13, NULL);
-    int done = settings && settings[0] >= 0 && settings[0] <= 3 && take_tables(self, arrays, settings, &size, &added);
+    int done = settings && settings[0] >= 0 && settings[0] <= 4 && take_tables(self, arrays, settings, &size, &added);
     if (done) {
         Py_BEGIN_ALLOW_THREADS
         done = check_added(&added) ? check_tables(t, &size) : 0;
@@ -699,7 +740,7 @@ enum { IS_FULL = 0 };
    IS_FULL or NO_MEMORY. */
 static int seed_word(Tables *t, Scratch *s, const u8 *p, i64 n, u32 id, int is_whole)
 {
-    int is_token = t->is_wordpiece && n > 1 && n <= 512 && p[0] >= BEGINS; /* without it ids would be wrong */
+    int is_token = (t->is_wordpiece || t->has_pairs) && n > 1 && n <= 512 && p[0] >= BEGINS; /* without it ids would be wrong */
     if (n < 1 || n > 512 || (!is_token && characters_in(p, n) < 0))
         return 1;
     Key key = key_of(p, n);
@@ -707,10 +748,10 @@ static int seed_word(Tables *t, Scratch *s, const u8 *p, i64 n, u32 id, int is_w
     if (is_token)
         return put_word(&t->words, key, p, n, s->out, 1, 1) && find_word(&t->words, key, p, n);
     i64 count = is_whole ? 1 : merge_word(t, s, p, n, s->out);
-    int is_alone = t->is_characters || t->is_wordpiece;
+    int is_alone = t->is_characters || t->is_wordpiece || t->has_pairs;
     s->steps = 1 << 20;
     if (count <= 0)
-        return count == NO_MEMORY ? NO_MEMORY : count == 0 || count == MISSES_BYTE;
+        return count == NO_MEMORY ? NO_MEMORY : count == 0 || count == MISSES_BYTE || count == OUTSIDE;
     if (!is_alone)
         is_alone = pretoken_ends(&t->machine, 0, p, 0, n, s->ends, 0, &s->steps) == 1;
     return find_word(&t->words, key, p, n) || put_word(&t->words, key, p, n, s->out, count, is_alone);
@@ -728,7 +769,7 @@ static int seed_words(Tables *t, Planting *plant, const u8 *data, const i64 *sto
     for (i64 k = 0, start = 0; done == 1 && k < total; start = stop[k++])
         done = seed_word(t, s, data + start, stop[k] - start, ids[k], is_whole[k]);
     i64 top = t->length_ids_count ? MOST_IDS + 1 : t->lengths_count;
-    if (done == 1 && !t->is_characters && !t->is_wordpiece &&
+    if (done == 1 && !t->is_characters && !t->is_wordpiece && !t->has_pairs &&
         !plant_tokens(plant, &t->merges, t->byte_ids, data, stop, ids, total, top))
         done = NO_MEMORY;
     free_scratch(s);
@@ -773,21 +814,22 @@ static PyObject *call_seed(Call *self, PyObject *args)
     return found;
 }
 
-/* read_characters(text, vocab, merges, room): see call_model.h. `vocab`, `merges`: (start, stop) of their
+/* read_characters(text, vocab, merges, room, is_marked, prefix): see call_model.h. `vocab`, `merges`: (start, stop) of their
    values. `room`: the arrays data, ends, ids, left, right, made, slots, char_ids, ascii_joins, joins, the
    first 16 bytes longer than the text. Returns (tokens, merges or a mistake, bytes of the tokens). */
 static PyObject *read_characters(PyObject *module, PyObject *args)
 {
     (void)module;
     Py_buffer text, b[10];
-    long long i, j, k, l;
-    if (!PyArg_ParseTuple(args, "y*(LL)(LL)(w*w*w*w*w*w*w*w*w*w*)", &text, &i, &j, &k, &l, b, b + 1, b + 2, b + 3,
-                          b + 4, b + 5, b + 6, b + 7, b + 8, b + 9))
+    long long i, j, k, l, prefix = 0;
+    int is_marked = 1;
+    if (!PyArg_ParseTuple(args, "y*(LL)(LL)(w*w*w*w*w*w*w*w*w*w*)|iL", &text, &i, &j, &k, &l, b, b + 1, b + 2, b + 3,
+                          b + 4, b + 5, b + 6, b + 7, b + 8, b + 9, &is_marked, &prefix))
         return NULL;
     Model m = {text.buf, b[0].buf, b[1].buf, b[2].buf, b[3].buf, b[4].buf, b[5].buf, b[6].buf,
-               (u64)b[6].len / 8 - 1, b[7].buf, b[8].buf, b[9].buf, b[1].len / 8, b[3].len / 4, 0, 0};
+               (u64)b[6].len / 8 - 1, b[7].buf, b[8].buf, b[9].buf, b[1].len / 8, b[3].len / 4, 0, 0, is_marked, prefix};
     i64 found = UNREADABLE, longest = text.len;
-    int fits = 0 <= i && i <= j && j <= longest && 0 <= k && k <= l && l <= longest && b[0].len >= longest + 16 &&
+    int fits = 0 <= prefix && 0 <= i && i <= j && j <= longest && 0 <= k && k <= l && l <= longest && b[0].len >= longest + 16 &&
                b[2].len >= 4 * m.token_room && b[4].len >= 4 * m.merge_room && b[5].len >= 4 * m.merge_room &&
                is_power(b[6].len / 8) && b[6].len / 8 > m.token_room && b[7].len >= 4 * 0x110000 &&
                b[8].len >= 8 << 8 && b[9].len >= 8 << 17;
@@ -839,7 +881,7 @@ static PyObject *call_is_sure(Call *self, PyObject *args)
     unsigned int a, b;
     if (!PyArg_ParseTuple(args, "II", &a, &b))
         return NULL;
-    int is_inside = !t->is_characters && !t->is_wordpiece && !t->asks_engine && a < 0x110000 && b < 0x110000;
+    int is_inside = !t->is_characters && !t->is_wordpiece && !t->asks_engine && !t->has_pairs && a < 0x110000 && b < 0x110000;
     return PyBool_FromLong(is_inside && is_sure(&t->sure, t->of_all.symbol_of, t->of_all.symbols, a, b));
 }
 

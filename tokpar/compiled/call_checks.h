@@ -4,7 +4,7 @@
    A check returns 1 if the arrays fit together, else 0; or NO_MEMORY. None needs the GIL. */
 
 /* The items of arrays that have no count in Tables. */
-typedef struct { i64 pairs, made, moves, begins, edges, tokens, form_bytes; } Sizes;
+typedef struct { i64 pairs, made, moves, begins, edges, tokens, form_bytes, affixes; } Sizes;
 
 /* The added tokens: their bytes side by side (and 8 more), where each ends, and whether it is searched in the normalized
    text: 0: it is not; MAY_MOVE: it is; 2: it is, and the normalizer neither makes nor changes what it is made of. */
@@ -183,6 +183,22 @@ static int check_unigram(const Unigram *u)
     return !wrong;
 }
 
+/* Each symbol is a row of `cuts`, and no ASCII character is OPEN. Where bytes have names, a form has as many bytes as its
+   character at most: each has at most one id. */
+static int check_pairs(const Tables *t, const Sizes *size)
+{
+    const WordModel *w = &t->word;
+    int has_forms = w->has_forms || w->kind == WORD_PIECE, wrong = w->kind < WORD_LEVEL || w->kind > WORD_BPE;
+    for (u32 c = 0; c < 0x110000; c++)
+        wrong |= t->pairs.symbol_of[c] >= SYMBOLS_OF_PAIRS || (c < 128 && t->pairs.symbol_of[c] == OPEN);
+    for (u32 c = 0; has_forms && w->falls_back && c < 0x110000; c++)
+        wrong |= (t->wordpiece.forms[c] & 7) != SAME && (t->wordpiece.forms[c] >> 3 & 31) > (c < 0x80 ? 1u : c < 0x800 ? 2u : c < 0x10000 ? 3u : 4u);
+    if (w->kind == WORD_BPE)
+        wrong |= w->prefix < 0 || w->prefix > LONGEST_AFFIX || w->suffix < 0 || w->suffix > LONGEST_AFFIX ||
+                 w->prefix + w->suffix > size->affixes || (w->falls_back && w->prefix + w->suffix) || !check_merges(&t->merges, size);
+    return !wrong && (!has_forms || check_wordpiece(&t->wordpiece, size->form_bytes));
+}
+
 /* True if places rise, and none is behind `last`. */
 static int are_places(const i64 *ends, i64 count, i64 last)
 {
@@ -207,6 +223,8 @@ static int check_tables(const Tables *t, const Sizes *size)
         return 0;
     if (t->asks_engine)
         return !t->has_unigram || (check_unigram(&t->unigram) && check_charsmap(&t->unigram.charsmap));
+    if (t->has_pairs)
+        return check_pairs(t, size);
     if (t->is_wordpiece)
         return check_wordpiece(&t->wordpiece, size->form_bytes);
     if (!check_merges(&t->merges, size))

@@ -1,6 +1,6 @@
 /* Reads the vocabulary and the merges of a BPE over characters from a `tokenizer.json`. Part of call.c.
 
-   Strings are written as UTF-8 with " " for U+2581. Another library has read the file before, so a
+   Strings are written as UTF-8, for a model with marks of spaces with " " for U+2581. Another library has read the file before, so a
    mistake in it is only reported by a number. */
 
 enum { UNREADABLE = -1, HAS_SPACE = -2, IS_TWICE = -3, NO_TOKEN = -4 };
@@ -14,6 +14,8 @@ typedef struct {
     u32 *char_ids;
     u64 *ascii_joins, *joins;
     i64 token_room, merge_room, count, used;
+    int is_marked; /* " " stands for U+2581, and no token has a space */
+    i64 prefix;    /* bytes that are left out of the right part of a merge in what it makes */
 } Model;
 
 static i64 after_white(const u8 *p, i64 i, i64 stop)
@@ -73,10 +75,11 @@ static i64 read_escape(const u8 *p, i64 *i, i64 stop, u8 *to)
     return put_code_point(to, 0x10000 + ((u32)(one - 0xD800) << 10) + (u32)(other - 0xDC00));
 }
 
-/* Reads the JSON string that begins at p[i] to `to`. Returns the place after it, or a mistake; `*n`: its bytes.
+/* Reads the JSON string that begins at text[i] to `to`. Returns the place after it, or a mistake; `*n`: its bytes.
    If `split` is set, the string has two parts with a space between, which is left out; `*split` becomes its place. */
-static i64 read_string(const u8 *p, i64 i, i64 stop, u8 *to, i64 *n, i64 *split)
+static i64 read_string(const Model *m, i64 i, i64 stop, u8 *to, i64 *n, i64 *split)
 {
+    const u8 *p = m->text;
     i64 count = 0;
     if (i >= stop || p[i++] != '"')
         return UNREADABLE;
@@ -88,11 +91,11 @@ static i64 read_string(const u8 *p, i64 i, i64 stop, u8 *to, i64 *n, i64 *split)
         } else
             to[count] = p[i++];
         count += more;
-        if (to[count - 1] == ' ') {
+        if (to[count - 1] == ' ' && (split || m->is_marked)) {
             if (!split || *split >= 0)
                 return HAS_SPACE;
             *split = --count;
-        } else if (to[count - 1] == 0x81 && count > 2 && to[count - 2] == 0x96 && to[count - 3] == 0xE2)
+        } else if (m->is_marked && to[count - 1] == 0x81 && count > 2 && to[count - 2] == 0x96 && to[count - 3] == 0xE2)
             to[(count -= 2) - 1] = ' ';
     }
     *n = count;
@@ -120,7 +123,7 @@ static i64 read_tokens(Model *m, i64 i, i64 stop)
         u8 *token = m->data + m->used;
         i64 n;
         u64 at, id = 0;
-        if ((i = read_string(p, i, stop, token, &n, NULL)) < 0 || m->count == m->token_room)
+        if ((i = read_string(m, i, stop, token, &n, NULL)) < 0 || m->count == m->token_room)
             return i < 0 ? i : UNREADABLE;
         i = after_white(p, after_white(p, i, stop) + 1, stop);
         i64 digits = i;
@@ -150,15 +153,15 @@ static i64 read_merge(Model *m, i64 i, i64 stop, i64 *split, i64 *n)
     u8 *both = m->data + m->used;
     *split = -1;
     if (p[i] == '"') {
-        i = read_string(p, i, stop, both, n, split);
+        i = read_string(m, i, stop, both, n, split);
         /* the engine passes over a line that begins so */
         return i > 0 && (*split < 0 || (*n >= 8 && !memcmp(both, "#version", 8))) ? UNREADABLE : i;
     }
     i64 more;
-    if ((i = read_string(p, after_white(p, i + 1, stop), stop, both, split, NULL)) < 0)
+    if ((i = read_string(m, after_white(p, i + 1, stop), stop, both, split, NULL)) < 0)
         return i;
     i = after_white(p, after_white(p, i, stop) + 1, stop);
-    if ((i = read_string(p, i, stop, both + *split, &more, NULL)) < 0)
+    if ((i = read_string(m, i, stop, both + *split, &more, NULL)) < 0)
         return i;
     *n = *split + more;
     i = after_white(p, i, stop);
@@ -186,12 +189,16 @@ static i64 read_merges(Model *m, i64 i, i64 stop)
             return UNREADABLE;
         u64 at;
         i64 left = token_number(m, both, split, &at), right = token_number(m, both + split, n - split, &at);
-        i64 made = token_number(m, both, n, &at);
+        if (m->prefix > n - split)
+            return UNREADABLE;
+        memmove(both + split, both + split + m->prefix, (size_t)(n - split - m->prefix));
+        i64 made = token_number(m, both, n - m->prefix, &at);
         if (left < 0 || right < 0 || made < 0)
             return NO_TOKEN;
         m->left[count] = m->ids[left], m->right[count] = m->ids[right], m->made[count] = m->ids[made];
         int size;
-        mark_join(m, code_point_before(both, split, &size), code_point(both + split, &size));
+        if (m->is_marked)
+            mark_join(m, code_point_before(both, split, &size), code_point(both + split, &size));
         i = after_white(p, i, stop);
         i = i < stop && p[i] == ',' ? after_white(p, i + 1, stop) : i;
     }

@@ -42,6 +42,9 @@ typedef struct {
     u64 secret, sample_mask;
     i64 most_learned, most_runs;
     i64 longest_word, longest_from; /* bytes from which on the engine's regex may give up; see LONGEST_FROM */
+    int has_pairs; /* the pre-tokenizer looks at pairs of characters, see call_pairs.h; the model is `word` */
+    Pairs pairs;
+    WordModel word;
 } Tables;
 
 /* Bytes of the text that the engine encodes, at ids `place`; or a segment of the list: its number, and the row it is in. */
@@ -151,12 +154,52 @@ static int has_all_bytes(const u32 *byte_ids, const u8 *p, i64 n)
     return !is_missing;
 }
 
+/* Merges the first `count` ids of `out`. `of_bytes`: see `merge_short`. */
+static i64 merge_ids(const Tables *t, Scratch *s, const u32 *of_bytes, const u8 *p, u32 *out, i64 count)
+{
+    if (count <= 1)
+        return count;
+    if (count <= SHORT)
+        return merge_short(&t->merges, of_bytes, p, out, (int)count);
+    if (!has_room(&s->work, &s->work_room, (i64)merge_room(count), 1))
+        return NO_MEMORY;
+    return merge_long(&t->merges, out, count, s->work);
+}
+
+/* Encodes one new word behind a pre-tokenizer that looks at pairs. */
+static i64 model_word(const Tables *t, Scratch *s, const u8 *p, i64 n, u32 *out)
+{
+    const WordModel *w = &t->word;
+    if (!has_room((void **)&s->copy, &s->copy_room, GROWTH * n + MARGIN + TEXT_PADDING, 1))
+        return NO_MEMORY;
+    u8 *form = s->copy + MARGIN;
+    if (w->kind == WORD_PIECE)
+        return pieces_of(&t->wordpiece, &t->words, p, n, form, out);
+    i64 characters;
+    if (w->has_forms)
+        n = form_of(&t->wordpiece, p, n, form, &characters);
+    else
+        memcpy(form, p, (size_t)n), memset(form + n, 0, 16);
+    if (!n)
+        return 0;
+    int is_looked_up = w->kind == WORD_LEVEL || w->ignores_merges;
+    u32 whole = is_looked_up ? token_id(&t->words, form, n) : NONE;
+    if (whole != NONE || w->kind == WORD_LEVEL) {
+        out[0] = whole != NONE ? whole : w->unknown;
+        return out[0] == NO_TOKEN_ID ? OUTSIDE : 1;
+    }
+    i64 count = atoms_of_word(w, &t->words, form, n, out);
+    return count < 0 ? OUTSIDE : merge_ids(t, s, NULL, form, out, count);
+}
+
 /* Encodes one new word by its longest tokens, or by the merges. */
 static i64 merge_word(const Tables *t, Scratch *s, const u8 *p, i64 n, u32 *out)
 {
     i64 count = n;
     if (t->misses_bytes && !has_all_bytes(t->byte_ids, p, n))
         return MISSES_BYTE;
+    if (t->has_pairs)
+        return model_word(t, s, p, n, out);
     if (t->is_wordpiece) {
         if (!has_room((void **)&s->copy, &s->copy_room, GROWTH * n + MARGIN + TEXT_PADDING, 1))
             return NO_MEMORY;
@@ -170,13 +213,7 @@ static i64 merge_word(const Tables *t, Scratch *s, const u8 *p, i64 n, u32 *out)
     else
         for (i64 i = 0; i < n; i++)
             out[i] = t->byte_ids[p[i]];
-    if (count <= 1)
-        return count;
-    if (count <= SHORT)
-        return merge_short(&t->merges, t->of_bytes, p, out, (int)count);
-    if (!has_room(&s->work, &s->work_room, (i64)merge_room(count), 1))
-        return NO_MEMORY;
-    return merge_long(&t->merges, out, count, s->work);
+    return merge_ids(t, s, t->of_bytes, p, out, count);
 }
 
 static void learn(const Tables *t, Scratch *s, Key key, const u8 *p, i64 n, const u32 *ids, i64 count,
@@ -466,6 +503,55 @@ static i64 encode_words(const Tables *t, Scratch *s, u8 *p, i64 start, i64 stop,
     return encode_group(t, s, &g, 1, count);
 }
 
+/* ---- pre-tokens between pairs of characters */
+
+/* Encodes the pre-tokens of a part of a section without OPEN characters. */
+static i64 encode_pretokens(const Tables *t, Scratch *s, u8 *p, i64 start, i64 stop, i64 count)
+{
+    const Pairs *w = &t->pairs;
+    Group g;
+    g.p = p, g.count = 0;
+    u8 last = GAP, symbol;
+    int size;
+    for (i64 i = start; i < stop; i += size) {
+        symbol = pair_symbol(w, p, i, &size);
+        if (symbol == PASS || !(w->cuts[last] >> symbol & 1)) {
+            last = symbol == PASS ? last : symbol;
+            continue;
+        }
+        if (last != GAP) {
+            add_to_group(t, s, &g, start, i);
+            if (g.count == GROUP && (count = encode_group(t, s, &g, 1, count)) < 0)
+                return count;
+        }
+        start = i, last = symbol;
+    }
+    if (last != GAP)
+        add_to_group(t, s, &g, start, stop);
+    return encode_group(t, s, &g, 1, count);
+}
+
+/* Encodes a section. An OPEN character, and what stands around it up to the next ASCII gaps, is a hole. Nobody asks for holes
+   that are more than half of a text. */
+static i64 encode_pairs(const Tables *t, Scratch *s, u8 *p, i64 start, i64 stop, i64 count)
+{
+    const Pairs *w = &t->pairs;
+    while (start < stop && count >= 0) {
+        i64 open = find_open(w, p, start, stop), from = open, to = open;
+        while (open < stop && from > start && !is_ascii_gap(w, p, from))
+            from--;
+        while (to < stop && !is_ascii_gap(w, p, to))
+            to++;
+        if (from < to && 2 * (to - from) > s->text_bytes)
+            return OUTSIDE;
+        count = encode_pretokens(t, s, p, start, from, count);
+        if (from < to && count >= 0)
+            count = add_hole(s, p, from, to, count);
+        start = to;
+    }
+    return count;
+}
+
 /* ---- runs: parts of a section, each of several words, that are known from their second meeting on */
 
 typedef i64 (*Encode)(const Tables *, Scratch *, u8 *, i64, i64, i64);
@@ -476,6 +562,8 @@ static inline int ends_segment(const Tables *t, const u8 *p, i64 i)
     int size;
     if ((p[i] & 0xC0) == 0x80)
         return 0;
+    if (t->has_pairs)
+        return is_pair_cut(&t->pairs, p, i);
     if (t->is_wordpiece) {
         u32 kind = p[i] < 0x80 ? t->wordpiece.ascii_kind[p[i]] : t->wordpiece.forms[code_point(p + i, &size)] & 7;
         return kind == BLANK || kind == ISOLATED;
@@ -600,6 +688,11 @@ static i64 runs_of_words(const Tables *t, Scratch *s, u8 *p, i64 lo, i64 hi, i64
     return encode_runs(t, s, encode_words, p, lo, hi, count);
 }
 
+static i64 runs_of_pairs(const Tables *t, Scratch *s, u8 *p, i64 lo, i64 hi, i64 count)
+{
+    return encode_runs(t, s, encode_pairs, p, lo, hi, count);
+}
+
 /* OF_TEXT: a text gets a prefix, a section behind an added token none. FOR_SPACE: each section gets a prefix, which stands
    for the space at a cut (theorem 6.4). */
 enum { OF_TEXT = 1, FOR_SPACE = 2 };
@@ -720,8 +813,8 @@ static i64 encode_section(const Tables *t, Scratch *s, u8 *p, i64 lo, i64 hi, i6
 {
     if (t->is_wordpiece)
         return encode_sentence(t, s, &t->normalized, runs_of_words, p, lo, hi, count);
-    if (t->asks_engine) /* there is no normalizer, or no added token is searched behind it */
-        return encode_sentence(t, s, &t->normalized, runs_of_listed, p, lo, hi, count);
+    if (t->has_pairs || t->asks_engine) /* there is no normalizer, or no added token is searched behind it */
+        return encode_sentence(t, s, &t->normalized, t->has_pairs ? runs_of_pairs : runs_of_listed, p, lo, hi, count);
     if (!t->is_characters && t->may_move && !is_normal(t->quick_of, p, lo, hi))
         return OUTSIDE; /* the second search for added tokens is in the normalized section */
     if (!t->is_characters)

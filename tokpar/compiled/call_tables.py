@@ -99,6 +99,14 @@ def byte_arrays(facts: Facts, merges: Merges) -> Arrays:
     return with_words(arrays, tokens.data, np.cumsum(tokens.lengths), tokens.ids, is_whole)
 
 
+def with_keys(arrays: Arrays, keys: Sequence[tuple[bytes, int]]) -> Arrays:
+    """Returns `with_words` of bytes and their ids, of which the model of a call makes the words."""
+    data = np.frombuffer(b"".join(key for key, _ in keys) + bytes(16), dtype=np.uint8)
+    ends = np.cumsum([len(key) for key, _ in keys], dtype=np.int64)
+    ids = np.array([number for _, number in keys], dtype=np.uint32)
+    return with_words(arrays, data, ends, ids, np.zeros(len(ids), dtype=np.bool_))
+
+
 def with_words(
     arrays: Arrays,
     data: NDArray[np.uint8],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ MARK = "\u2581"
 NEVER, ALWAYS, UNLESS_SPACE, FIRST = range(4)
 """When the engine puts a space before a section, see call_characters.h."""
 _NONE = 2**32 - 1
-_BYTE_NAMES = tuple(f"<0x{byte:02X}>" for byte in range(256))
+BYTE_NAMES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 _REPLACE = {"type": "Replace", "pattern": {"String": " "}, "content": MARK}
 _SCHEMES = {"always": UNLESS_SPACE, "first": FIRST, "never": NEVER}
 _MISTAKES = {
@@ -33,8 +34,8 @@ _MISTAKES = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Model:
-    """The vocabulary and the merges of a model, with " " for U+2581.
+class Model:
+    """The vocabulary and the merges of a BPE, see `read_model`.
 
     `data`: the UTF-8 bytes of all tokens, and more. `ends`: where each token ends. `ids`: the id of
     each token. `merges`: the ids of the left part, the right part and the result of each merge.
@@ -45,12 +46,19 @@ class _Model:
     ids: NDArray[np.uint32]
     merges: NDArray[np.uint32]
     tables: Arrays
+    is_marked: bool
+
+    def tokens(self) -> list[tuple[bytes, int]]:
+        """Returns the bytes and the id of each token."""
+        data, ends = self.data.tobytes(), [0, *self.ends.tolist()]
+        return [(data[i:j], k) for (i, j), k in zip(pairwise(ends), self.ids.tolist(), strict=True)]
 
     def ids_of(self, names: tuple[str, ...]) -> dict[str, int]:
         """Returns the ids of those names that are tokens."""
         lengths = np.diff(self.ends, prepend=0)
         found = {}
-        spelled = {name.replace(MARK, " ").encode(): name for name in names}
+        spaced = {name: name.replace(MARK, " ") if self.is_marked else name for name in names}
+        spelled = {text.encode(): name for name, text in spaced.items()}
         for length, first in {(len(name), name[0]) for name in spelled if name}:
             alike = np.flatnonzero(lengths == length)
             alike = alike[self.data[self.ends[alike] - length] == first]
@@ -76,27 +84,30 @@ def character_arrays(
     }
     _require_settings(settings)
     is_normalizer, prepends, splits = character_stages(normalizer, pre_tokenizer)
-    model = _read(state, parts)
+    model = read_model(state, parts)
     if len(model.ids) > size:
         raise GateError("it has a token twice")
     if len(model.ids) != size or not are_distinct(model.ids):
         raise GateError("two of its tokens have one id")
     unknown = settings.get("unk_token")
-    names = model.ids_of((*_BYTE_NAMES, *([] if unknown is None else [unknown])))
+    names = model.ids_of((*BYTE_NAMES, *([] if unknown is None else [unknown])))
     fallback = bool(settings.get("byte_fallback"))
     _require_atoms(model, names, unknown, fallback)
     keys = model.merges[0].astype(np.uint64) << np.uint64(32) | model.merges[1]
     left, right, results = model.merges[:, last_of_equal(keys)].astype(np.int64)
     arrays = pair_arrays(left, right, np.arange(len(left)), results) | model.tables
-    arrays["byte_ids"] = np.array([names.get(name, 0) for name in _BYTE_NAMES], dtype=np.uint32)
+    arrays["byte_ids"] = np.array([names.get(name, 0) for name in BYTE_NAMES], dtype=np.uint32)
     numbers = [1, names.get(unknown or "", _NONE), fallback, bool(settings.get("fuse_unk"))]
     arrays["settings"] = np.array([*numbers, is_normalizer, prepends, splits], dtype=np.int64)
     is_whole = np.zeros(size, dtype=np.bool_)
     return with_words(arrays, model.data, model.ends, model.ids, is_whole)
 
 
-def _read(state: bytes, parts: Parts) -> _Model:
-    """Reads the vocabulary and the merges. Raises GateError."""
+def read_model(state: bytes, parts: Parts, is_marked: bool = True, prefix: int = 0) -> Model:
+    """Returns the vocabulary and the merges of a BPE. Raises GateError.
+
+    `state`, `parts`: its model as JSON, see `merges_of`. `is_marked`: " " is written for U+2581,
+    and a token with a space is refused. `prefix`: bytes of its `continuing_subword_prefix`."""
     assert kernel_modules.CALL is not None
     if not {"vocab", "merges"} <= parts.keys():
         raise GateError("its model has no vocabulary or no merges")
@@ -111,10 +122,14 @@ def _read(state: bytes, parts: Parts) -> _Model:
         "joins": np.zeros(1 << 17, dtype=np.uint64),
     }
     room = data, ends, ids, *columns, slots, *tables.values()
-    count, found, used = kernel_modules.CALL.read_characters(state, vocab, merges, room)
+    count, found, used = kernel_modules.CALL.read_characters(
+        state, vocab, merges, room, is_marked, prefix
+    )
     if found < 0:
         raise GateError(_MISTAKES[found])
-    return _Model(data[: used + 16], ends[:count], ids[:count], columns[:, :found], tables)
+    return Model(
+        data[: used + 16], ends[:count], ids[:count], columns[:, :found], tables, is_marked
+    )
 
 
 def _require_settings(settings: Mapping[str, Any]) -> None:
@@ -127,17 +142,25 @@ def _require_settings(settings: Mapping[str, Any]) -> None:
 
 
 def _require_atoms(
-    model: _Model, names: Mapping[str, int], unknown: str | None, fallback: bool
+    model: Model, names: Mapping[str, int], unknown: str | None, fallback: bool
 ) -> None:
     """Raises GateError if a character may have no atom (lemma 55), or if a merge joins the name of
     a byte or the unknown token (lemma 57). `names`: the ids of such names."""
-    nameless = (byte for byte in range(256) if _BYTE_NAMES[byte] not in names)
+    nameless = (byte for byte in range(256) if BYTE_NAMES[byte] not in names)
     char_ids = model.tables["char_ids"]
     if fallback and any(byte >= 128 or char_ids[byte] == _NONE for byte in nameless):
         raise GateError("it falls back to bytes, and a byte has no token")
     if not fallback and unknown not in names:
         raise GateError("it has no token for unknown characters")
-    atoms = [*names.values()] if fallback else [names[unknown]] if unknown is not None else []
+    require_apart(model, names, unknown, fallback)
+
+
+def require_apart(
+    model: Model, names: Mapping[str, int], unknown: str | None, fallback: bool
+) -> None:
+    """Raises GateError if a merge has the unknown token, or with `fallback` the name of a byte, as
+    a part (lemma 57). `names`: the ids of these names."""
+    atoms = [*names.values()] if fallback else [names[unknown or ""]] if unknown in names else []
     if np.isin(model.merges[:2], atoms).any():
         named = "the name of a byte, or the unknown token," if fallback else "the unknown token"
         raise GateError(f"a merge has {named} as a part")

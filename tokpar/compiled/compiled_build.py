@@ -195,6 +195,8 @@ BY_ENGINE = 3
 of new ones, unless the tables have the model."""
 MAY_LIST = 5
 """The place in `unigram_settings` of a flag: the engine may be asked for segments."""
+BY_PAIRS = 4
+"""The same of tables of a pre-tokenizer that looks at pairs of characters, see call_pairs.h."""
 RAW, NORMALIZED, UNMOVED = 0, 1, 2
 """Where an added token is searched: in the text; behind the normalizer; behind it, but the
 normalizer neither makes nor changes what it is made of."""

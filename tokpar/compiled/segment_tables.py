@@ -9,8 +9,10 @@ from tokpar.compiled.call_tables import Arrays, call_of
 from tokpar.compiled.compiled_build import BY_ENGINE
 from tokpar.compiled.segment_engine import CHUNK, SegmentEngine
 from tokpar.compiled.unigram_tables import NO_UNIGRAM
+from tokpar.errors import ChangedError
 from tokpar.facts.hf_vocabulary import bytes_of_token
 from tokpar.facts.space_stages import MARK
+from tokpar.process.interrupts import raise_foreign
 
 MOST_TAUGHT = 20_000
 """The first tokens of a vocabulary, of which the words are taught."""
@@ -42,7 +44,14 @@ def segment_arrays(engine: SegmentEngine) -> Arrays:
     keys = items = 0
     for k in range(0, len(words), _AT_ONCE):
         some = words[k : k + _AT_ONCE]
-        keys, items = call.teach(some, *engine.rows(some))
+        try:
+            found = engine.rows(some)
+        except (ChangedError, MemoryError):
+            raise
+        except BaseException as error:  # a panic of the engine is no Exception
+            raise_foreign(error)
+            continue  # it fails on one of them, and says so when a text has it
+        keys, items = call.teach(some, *found)
     arrays["keys"], arrays["more"] = arrays["keys"][: keys + 64], arrays["more"][: items + 64]
     return arrays
 

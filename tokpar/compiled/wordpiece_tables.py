@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import normalizers, pre_tokenizers
 
-from tokpar.compiled.call_tables import Arrays, lengths_by_id, with_words
+from tokpar.compiled.call_tables import Arrays, lengths_by_id, with_keys
 from tokpar.compiled.merges import GateError
 from tokpar.compiled.quick_check import assigned_characters
 from tokpar.formats.json_parts import stage_names
@@ -23,7 +23,8 @@ _FLAGS = ("clean_text", "handle_chinese_chars", "strip_accents", "lowercase")
 _APART = "\ua000"  # a letter that no stage changes
 _BLOCK, _CODE_POINTS = 1 << 11, 0x110000
 _LONGEST, _GROWTH = 400, 4  # bytes of a token; of a form for each byte of the character
-_BEGINS, _GOES_ON = b"\xfe", b"\xff"
+BEGINS, GOES_ON = b"\xfe", b"\xff"
+"""The bytes before tokens that begin a word, and before those that go on; see call_wordpiece.h."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,13 +36,27 @@ class CharacterForms:
     form_bytes: NDArray[np.uint8]
 
 
-def wordpiece_arrays(
-    model: Mapping[str, Any], size: int, normalizer: Any, pre_tokenizer: Any
-) -> Arrays:
-    """Returns the tables of a WordPiece tokenizer.
+@dataclass(frozen=True, slots=True, eq=False)
+class Pieces:
+    """The tokens of a WordPiece, those that go on without their prefix, the id of the unknown
+    token, the most code points of a word, the bytes of the longest token of each kind, and of the
+    prefix."""
 
-    `model`, `normalizer`, `pre_tokenizer`: parts of a `tokenizer.json`. `size`: the number of its
-    tokens. Raises GateError where a condition of theorem 33 does not hold."""
+    tokens: Mapping[bytes, int]
+    after: Mapping[bytes, int]
+    unknown: int
+    most: int
+    longest: tuple[int, int]
+    prefix: int
+
+    def keys(self) -> dict[bytes, int]:
+        """Returns the tokens as they are looked up."""
+        begin = {BEGINS + token: number for token, number in self.tokens.items()}
+        return begin | {GOES_ON + token: number for token, number in self.after.items()}
+
+
+def read_pieces(model: Mapping[str, Any], size: int) -> Pieces:
+    """Returns the tokens of a WordPiece, the model of a `tokenizer.json`. Raises GateError."""
     if model.get("type", "WordPiece") != "WordPiece":
         raise GateError("its model is no WordPiece")
     vocab, unknown = model["vocab"], model["unk_token"]
@@ -51,6 +66,29 @@ def wordpiece_arrays(
         raise GateError("two of its tokens have one id")
     if unknown not in vocab:
         raise GateError(f"it has no token for unknown words: {unknown[:100]!r} is none")
+    prefix = model["continuing_subword_prefix"].encode()
+    tokens = {token.encode(): number for token, number in vocab.items()}
+    after = {x[len(prefix) :]: k for x, k in tokens.items() if x.startswith(prefix) and x != prefix}
+    longest = max(map(len, tokens), default=0), max(map(len, after), default=0)
+    if max(longest) > _LONGEST:
+        raise GateError(f"it has a token of more than {_LONGEST} bytes")
+    most = min(model["max_input_chars_per_word"], 1 << 40)
+    return Pieces(tokens, after, vocab[unknown], most, longest, len(prefix))
+
+
+def is_bert(normalizer: Any, pre_tokenizer: Any) -> bool:
+    """True if `wordpiece_arrays` knows the stages."""
+    is_normal = normalizer is None or normalizer["type"] == "BertNormalizer"
+    return is_normal and (pre_tokenizer is None or pre_tokenizer["type"] == "BertPreTokenizer")
+
+
+def wordpiece_arrays(
+    model: Mapping[str, Any], size: int, normalizer: Any, pre_tokenizer: Any
+) -> Arrays:
+    """Returns the tables of a WordPiece tokenizer.
+
+    `model`, `normalizer`, `pre_tokenizer`: parts of a `tokenizer.json`. `size`: the number of its
+    tokens. Raises GateError where a condition of theorem 33 does not hold."""
     if pre_tokenizer is None:
         raise GateError("it has no pre-tokenizer, and WordPiece needs BertPreTokenizer")
     if pre_tokenizer["type"] != "BertPreTokenizer":
@@ -60,27 +98,16 @@ def wordpiece_arrays(
         named = stage_names(normalizer, "normalizers")
         raise GateError(f"its normalizer is {named}, not BertNormalizer")
     known = character_forms(None if normalizer is None else tuple(map(normalizer.get, _FLAGS)))
-    prefix = model["continuing_subword_prefix"].encode()
-    tokens = {token.encode(): number for token, number in vocab.items()}
-    after = {x[len(prefix) :]: k for x, k in tokens.items() if x.startswith(prefix) and x != prefix}
-    longest = [max(map(len, part), default=0) for part in (tokens, after)]
-    if max(longest) > _LONGEST:
-        raise GateError(f"it has a token of more than {_LONGEST} bytes")
-    most = min(model["max_input_chars_per_word"], 1 << 40)
-    settings = [2, vocab[unknown], most, *longest, len(prefix), 0]
-    token_ids = np.array([*tokens.values()], dtype=np.uint32)
+    pieces = read_pieces(model, size)
+    settings = [2, pieces.unknown, pieces.most, *pieces.longest, pieces.prefix, 0]
     arrays: Arrays = {
         "settings": np.array(settings, dtype=np.int64),
         "forms": known.forms,
         "form_bytes": known.form_bytes,
     }
-    arrays |= lengths_by_id(token_ids, np.array([*map(len, tokens)], dtype=np.int64))
-    keys = [*(_BEGINS + x for x in tokens), *(_GOES_ON + x for x in after), *tokens]
-    data = np.frombuffer(b"".join(keys) + bytes(16), dtype=np.uint8)
-    after_ids = np.array([*after.values()], dtype=np.uint32)
-    ids = np.concatenate([token_ids, after_ids, token_ids])
-    ends = np.cumsum([*map(len, keys)], dtype=np.int64)
-    return with_words(arrays, data, ends, ids, np.zeros(len(ids), dtype=np.bool_))
+    token_ids = np.array([*pieces.tokens.values()], dtype=np.uint32)
+    arrays |= lengths_by_id(token_ids, np.array([*map(len, pieces.tokens)], dtype=np.int64))
+    return with_keys(arrays, [*pieces.keys().items(), *pieces.tokens.items()])
 
 
 @lru_cache(maxsize=8)
