@@ -114,6 +114,8 @@ def test_the_counts_of_a_batch_are_those_of_its_texts(
 def test_the_counts_of_a_batch_are_those_of_the_own_calls(setting: Any) -> None:
     """Each text by itself: a batch pads its texts to the longest, and padding is no text."""
     own = Tokenizer.from_file(str(VOCAB / "bert_part.json"))
+    own.no_truncation()
+    own.no_padding()
     setting(own)
     texts = ["the", "the man of the house, and more", "", "a cat"]
     counts = [len(own.encode(text).ids) for text in texts]
