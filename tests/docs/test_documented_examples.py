@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import contextlib
 import doctest
+import functools
 import inspect
 import io
+import json
 import os
 import re
 import shlex
@@ -21,7 +23,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from importlib.metadata import Distribution, EntryPoints
+from importlib.metadata import Distribution, EntryPoints, packages_distributions
 from pathlib import Path
 from typing import Any
 
@@ -99,12 +101,19 @@ def packages_of(page: Path) -> list[str]:
     return ["tokpar", *(f"tokpar{name}" if name[:1] in ("", "[") else name for name in names)]
 
 
+@functools.cache
+def owners() -> str:
+    """The distributions of each module, as `tests/support/only_packages` takes them."""
+    return json.dumps(packages_distributions())
+
+
 @contextlib.contextmanager
 def started(page: Path, folder: Path) -> Iterator[subprocess.Popen[str]]:
     """The program of a page, as its reader starts it."""
     own = {k: v for k, v in os.environ.items() if not k.startswith("TOKPAR_")}
     path = [str(ONLY_PACKAGES), *filter(None, [os.environ.get("PYTHONPATH")])]
     own |= {"PYTHONPATH": os.pathsep.join(path), "PAGE_PACKAGES": " ".join(packages_of(page))}
+    own["PAGE_OWNERS"] = owners()
     if "tiktoken.get_encoding" in page.read_text(encoding="utf-8"):
         own["PAGE_CL100K_FROM"] = str(ROOT)
     command = [sys.executable, "-X", "utf8", "-W", "error", save_python(page, folder).name]
