@@ -20,6 +20,7 @@ from tests.support.calls_drawn import ATOMS
 from tests.support.paths import VOCAB
 from tests.support.stage_configs import CLIP
 from tokpar.adapters import hf_call
+from tokpar.cli.summary import describe_compiled_call
 from tokpar.compiled import compiled_build, segment_engine, segment_tables
 from tokpar.compiled.compiled_call import CompiledCall
 from tokpar.compiled.segment_engine import SegmentEngine, space_cut_of
@@ -526,3 +527,13 @@ def test_words_that_hold_an_added_token_are_not_taught() -> None:
     assert segment_tables._without([], words) == words
     assert segment_tables._without(["ab", "c\n b"], words) == words[2:]
     assert segment_tables._without(["é" * segment_tables.MOST_SOUGHT, "é"], words) == []
+
+
+def test_the_reason_why_the_engine_is_asked_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    adapter: Any = tokpar.load(llama(monkeypatch))
+    said = describe_compiled_call(adapter)
+    assert adapter.later_call.call.asks_engine
+    assert "; new words by the engine, because its model is BPE" in said
+    monkeypatch.undo()
+    other = tokpar.load(Tokenizer.from_file(str(VOCAB / "llama_style.json")))
+    assert "by the engine" not in describe_compiled_call(other)

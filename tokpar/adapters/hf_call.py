@@ -21,6 +21,7 @@ from tokpar.compiled.compiled_build import (
     NORMALIZED,
     RAW,
     UNMOVED,
+    WHY,
     CallParts,
     added_flags,
     find_cut,
@@ -193,7 +194,7 @@ def _make_arrays(
     from tokpar.compiled.segment_tables import segment_arrays  # only where tables are made
 
     try:
-        return segment_arrays(engine())
+        return segment_arrays(engine()) | {WHY: np.frombuffer(why.encode(), dtype=np.uint8)}
     except GateError as error:
         raise GateError(f"{why}; and {error}") from None
 

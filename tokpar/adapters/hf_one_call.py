@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import tokenizers
 
 from tokpar.adapters.engine_batches import call_batch
 from tokpar.arrays import IdArray
-from tokpar.compiled.compiled_build import LEAST_KEPT, RAW, UNMOVED, CallParts, find_cut
+from tokpar.compiled.compiled_build import LEAST_KEPT, RAW, UNMOVED, WHY, CallParts, find_cut
 from tokpar.compiled.merges import GateError
 from tokpar.compiled.segment_engine import LONGEST_WHOLE, Found, SegmentEngine, space_cut_of
 from tokpar.facts.hf_vocabulary import bytes_of_token
@@ -98,7 +99,8 @@ def call_parts_of_one(
 def _make_arrays(engine: SegmentEngine) -> Arrays:
     from tokpar.compiled.segment_tables import segment_arrays  # only where tables are made
 
-    return segment_arrays(engine)
+    why = f"its engine is tokenizers {tokenizers.__version__}"
+    return segment_arrays(engine) | {WHY: np.frombuffer(why.encode(), dtype=np.uint8)}
 
 
 def _no_word(word: bytes) -> None:

@@ -106,13 +106,18 @@ def describe_loader(tokenizer: TokenizerAdapter) -> str | None:
 
 
 def describe_compiled_call(tokenizer: TokenizerAdapter) -> str:
-    """Returns "tables made in 1.4 s, kept in ...", or why no compiled call encodes texts: "none,
-    because there is no pre-tokenizer". Waits for the tables."""
+    """Returns "tables made in 1.4 s, kept in ...", and why the engine is asked for new words, if it
+    is; or why no compiled call encodes texts: "none, because there is no pre-tokenizer". Waits for
+    the tables."""
     later = later_call_of(tokenizer)
     if later is not None:
         later.wait()
     why = why_not_compiled(tokenizer)
-    return f"none, because {why}" if why or later is None else f"tables {later.tables}"
+    if why or later is None:
+        return f"none, because {why}"
+    by_engine = later.call.why_by_engine
+    asked = f"; new words by the engine, because {by_engine}" if by_engine else ""
+    return f"tables {later.tables}{asked}"
 
 
 def engine_of(tokenizer: TokenizerAdapter) -> str:

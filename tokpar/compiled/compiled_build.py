@@ -193,6 +193,8 @@ def error_text(error: BaseException) -> str:
 BY_ENGINE = 3
 """The first of the settings of tables with which segments are looked up. The engine gives the ids
 of new ones, unless the tables have the model."""
+WHY = "why"
+"""The array of the reason why the tables lack the model, UTF-8."""
 MAY_LIST = 5
 """The place in `unigram_settings` of a flag: the engine may be asked for segments."""
 BY_PAIRS = 4
@@ -224,6 +226,7 @@ def checked_call(parts: CallParts, arrays: Arrays, text_count: int) -> CompiledC
     call = CompiledCall(
         found, parts.encode_many, parts.tokenize, parts.find_cut, parts.special, engine
     )
+    call.why_by_engine = bytes(arrays.get(WHY, b"")).decode()
     texts = drawn_texts(parts, text_count)
     try:
         expected = parts.encode_many(texts)

@@ -73,6 +73,8 @@ class CompiledCall:
         self._call, self._encode_many = call, encode_many
         self._tokenize, self._find_cut = tokenize, find_cut
         self._holes: dict[bytes, IdArray] = {}
+        self.why_by_engine = ""
+        """Why the engine is asked for new words; empty if the tables have the model."""
         self.why_stopped = ""
         """The message of the MismatchError after which the call answers nothing; else empty."""
 
