@@ -16,7 +16,6 @@ from tokpar.arrays import IdArray, frozen_ids, lengths_of
 from tokpar.contract.adapter import (
     front_of,
     ids_for_own_call,
-    inserted_ids,
     later_call_of,
     own_call_of,
     why_not_compiled,
@@ -256,7 +255,13 @@ class Encoder:
         `texts`: str, UTF-8 `bytes`, or a pyarrow.Array or ChunkedArray of strings, whose memory is
         read in place where the cache answers. OptionError for nulls and invalid UTF-8, which names
         the text and the byte."""
-        return self._counted(self._encode_batch(_own_texts(texts), self.tokenizer))
+        if _are_plain(texts):
+            some: Sequence[str] = [*texts]  # the caller may change the list
+        else:
+            from tokpar.compiled.utf8_texts import plain_texts, texts_of  # see `encode_segments`
+
+            some = plain_texts(texts_of(texts))
+        return self._counted(self._encode_batch(some, self.tokenizer))
 
     def _counted(self, batch: Batch) -> Batch:
         """Returns `batch`, after its texts were counted."""
@@ -524,14 +529,11 @@ class Encoder:
         return len(ids)
 
     def count_batch(self, texts: Texts) -> list[int]:
-        """Returns `count` of each of `texts`, in order, on all cores. `texts`: see `encode_batch`.
-        No text is padded to the length of others."""
-        tokenizer = self.tokenizer
-        inserted = inserted_ids(tokenizer)
-        if inserted is None:  # settings truncate, pad or depend on the text
+        """Returns `count` of each of `texts`, in order, on all cores; no text is padded to the
+        length of others. `texts`: see `encode_batch`."""
+        if self._post is not None and self._post.pads:  # a batch to its longest text
             return [len(encoding.ids) for encoding in self.encode_iter(texts)]
-        batch = self._counted(self._encode_batch(_own_texts(texts), tokenizer, postprocess=False))
-        counts: list[int] = (batch.lengths + sum(map(len, inserted))).tolist()
+        counts: list[int] = self.encode_batch(texts).lengths.tolist()
         return counts
 
     def decode(self, ids: Sequence[int] | IdArray) -> str:
@@ -686,15 +688,6 @@ def _texts_by_table(tokenizer: TokenizerAdapter, rows: Sequence[object]) -> list
 def _are_plain(texts: object) -> bool:
     """True for a list of str and of no subclass of str."""
     return type(texts) is list and {*map(type, texts)} <= {str}
-
-
-def _own_texts(texts: Texts) -> Sequence[str]:
-    """The texts as plain str, in an object that the caller does not change."""
-    if _are_plain(texts):
-        return [*texts]
-    from tokpar.compiled.utf8_texts import plain_texts, texts_of  # see `encode_segments`
-
-    return plain_texts(texts_of(texts))
 
 
 def _known_executor(executor: str | Executor) -> str | Executor:
