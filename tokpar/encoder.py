@@ -41,7 +41,7 @@ from tokpar.registry.combining import StrategyName, build_parts
 from tokpar.registry.tables import registry
 from tokpar.results.encoding import Batch, Encoding
 from tokpar.results.text_counts import COMPILED, ENGINE, STRATEGY, TextCounts, fallback_reason
-from tokpar.types import Facts, Rows
+from tokpar.types import Facts, Report, Rows
 
 if TYPE_CHECKING:
     from tokpar.chunks.boundaries import Boundary
@@ -187,14 +187,18 @@ class Encoder:
             tokenizer = self.tokenizer
             return kept_ids(text, tokenizer, self.rows_of_parts, max_tokens, side)
         if self._own_call is not None and len(text) < alone:
-            from tokpar.pipeline.call_result import (
-                encode_by_own_call,  # the compiled call does without it
-            )
-
-            found = encode_by_own_call(text, self.tokenizer, self._own_call, short)
-            self._counts.add({ENGINE: 1}, self.fallback_reason)
+            found = self._encode_by_own_call(text, self.tokenizer, self._own_call, short)
+            self._counts.one_by_engine(self.fallback_reason)
             return found
         return self._counted(self._encode_batch([text], self.tokenizer))[0]
+
+    @cached_property
+    def _encode_by_own_call(self) -> Callable[[str, Any, Any, Report], Encoding]:
+        from tokpar.pipeline.call_result import (
+            encode_by_own_call,  # the compiled call does without it
+        )
+
+        return encode_by_own_call
 
     def encode_segments(
         self, segments: Iterable[tuple[str, bool]], *, control: Control = "default"

@@ -1,12 +1,13 @@
 """Many tokenizers: where tokpar cuts with each, that the ids are equal, and how fast it is.
 
     python -m tests.recipes.tokenizer_files --out DIR --corpora DIR [--vocab DIR]
-    python -m tests.benchmarks.tokenizers --files DIR --corpora DIR [--only ROW ...] [--all-texts]
+    python -m tests.benchmarks.tokenizers --files DIR --corpora DIR [--only ROW ...]
+        [--parts PART ...] [--all-texts]
 
 Writes docs/tokenizers.json and makes docs/tokenizers.md of it; without --files only the page. A
-part of a row (cuts, ids, speed) is kept with the hash of tokpar's sources and of the tokenizer's
-file, and measured again when one of them has changed, so that a run that was stopped goes on where
-it was. --all-texts compares ids on all of the corpora, which takes an hour. Ends with 1 if any ids
+part of a row (way, cuts, ids, speed) is kept with the hash of tokpar's sources and of the file, and
+measured again when one of them has changed, so that a run that was stopped goes on where it was.
+--all-texts compares ids on all of the corpora, which takes an hour. Ends with 1 if any ids
 differ.
 """
 
@@ -35,11 +36,13 @@ from tests.benchmarks.tokenizers_rows import (
     loaded,
     samples,
     speed,
+    way,
 )
 
 DOCS = Path(__file__).parents[2] / "docs"
 RESULTS, PAGE = DOCS / "tokenizers.json", DOCS / "tokenizers.md"
 PARTS: dict[str, Callable[[Loaded, Samples], dict[str, Any]]] = {
+    "way": way,
     "cuts": cuts,
     "ids": compared,
     "speed": speed,
@@ -54,6 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--corpora", type=Path, help="a directory of *.jsonl files")
     parser.add_argument("--only", nargs="+", metavar="ROW", help="rows with one of these names")
     parser.add_argument("--all-texts", action="store_true", help="compare ids on whole corpora")
+    parser.add_argument("--parts", nargs="+", choices=[*PARTS], default=[*PARTS], help="only these")
     args = parser.parse_args(argv)
     results: Results = json.loads(RESULTS.read_text(encoding="utf-8"))
     if args.files is not None:
@@ -84,7 +88,7 @@ def _measure(results: Results, args: argparse.Namespace) -> None:
         path = args.files / entry["file"]
         state = hashlib.sha256(path.read_bytes() + code.encode()).hexdigest()[:16]
         enough = sum(map(len, texts.usual)) if args.all_texts else 0
-        missing = [part for part in PARTS if not _kept(row.get(part), state, enough)]
+        missing = [part for part in args.parts if not _kept(row.get(part), state, enough)]
         if not missing:
             continue
         subject = loaded(path, entry["settings"])
@@ -92,7 +96,7 @@ def _measure(results: Results, args: argparse.Namespace) -> None:
         for part in missing:
             row[part] = PARTS[part](subject, texts) | {"of": state}
         written = json.dumps(results, indent=1, ensure_ascii=False)
-        args.results.write_text(written + "\n", encoding="utf-8")
+        RESULTS.write_text(written + "\n", encoding="utf-8")
 
 
 def _kept(part: dict[str, Any] | None, state: str, enough: int) -> bool:

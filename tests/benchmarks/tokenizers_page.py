@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from tests.benchmarks.tokenizers_way import BY_OWN
+
 LANGUAGES = ("English", "Chinese", "code")
 Row = Mapping[str, Any]
 
@@ -23,11 +25,18 @@ and all figures. Nothing in tokpar knows these files by name.
 """
 
 
+WAYS = """\
+The compiled call reads the model of most tokenizers from the file, and names its kind. Where it
+does not, it cuts at certified cuts, and the engine gives the ids of words that it has not learned,
+each once; where nothing certifies cuts, the own call encodes each text. Why:
+"""
+
+
 def page(results: Mapping[str, Any]) -> str:
     """The page's text; `results` is what docs/tokenizers.json holds."""
     rows = {name: row for name, row in results["rows"].items() if "origin" in row}
     parts = [INTRODUCTION, _summary(rows, results), _cuts(rows, results)]
-    return "\n".join([*parts, _reasons(rows), _ids(rows, results)]).rstrip() + "\n"
+    return "\n".join([*parts, _ways(rows), _reasons(rows), _ids(rows, results)]).rstrip() + "\n"
 
 
 def _summary(rows: Mapping[str, Row], results: Mapping[str, Any]) -> str:
@@ -35,10 +44,25 @@ def _summary(rows: Mapping[str, Row], results: Mapping[str, Any]) -> str:
     serial = [name for name, row in rows.items() if _serial(row, "English")]
     used = ", ".join(f"{name} {own}" for name, own in results.get("versions", {}).items())
     count = f"{len(serial)} are serial" if len(serial) != 1 else "1 is serial"
+    called = sum(_way(row) not in (BY_OWN, "-") for row in rows.values())
     return (
         f"{len(rows)} tokenizers, {published} of them with files or vocabularies that others "
-        f"published;\n{count} on English. With {used}.\n"
+        f"published;\n{count} on English, {called} have the compiled call.\nWith {used}.\n"
     )
+
+
+def _way(row: Row) -> str:
+    return str(row.get("way", {}).get("way", "-"))
+
+
+def _ways(rows: Mapping[str, Row]) -> str:
+    """The reasons of the column "way", with the names of the tokenizers."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for name, row in rows.items():
+        if row.get("way", {}).get("why"):
+            names.setdefault((_way(row), row["way"]["why"]), []).append(name)
+    lines = [f"- {way}, `{why}`: {', '.join(own)}\n" for (way, why), own in sorted(names.items())]
+    return f"## Ways\n\n{WAYS}\n{''.join(lines)}"
 
 
 def _serial(row: Row, language: str) -> bool:
@@ -51,12 +75,19 @@ def _cuts(rows: Mapping[str, Row], results: Mapping[str, Any]) -> str:
     size = results.get("texts", {}).get("speed", 0)
     about = (
         f"The rules that cut, and the mean gap between two cuts, in {told} (code points).\n"
-        "Ratio: seconds of the tokenizer's own call over those of `Encoder.encode`, one English\n"
-        f"text of {size:,} bytes, both warm, median of pairs in turn.\n"
+        "Way: what the compiled call knows of the model, see below. Ratio: seconds of the own\n"
+        f"call over those of `Encoder.encode`, one English text of {size:,} bytes, both warm,\n"
+        "median of pairs in turn.\n"
     )
-    head = ("tokenizer", "rules", *LANGUAGES, "own MB/s", "ratio")
+    head = ("tokenizer", "way", "rules", *LANGUAGES, "own MB/s", "ratio")
     body = (
-        (name, _rules(row), *(_gap(row, language) for language in LANGUAGES), *_speed(row))
+        (
+            name,
+            _way(row),
+            _rules(row),
+            *(_gap(row, language) for language in LANGUAGES),
+            *_speed(row),
+        )
         for name, row in rows.items()
     )
     return f"## Cuts and speed\n\n{about}\n{_table(head, body)}"

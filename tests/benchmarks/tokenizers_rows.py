@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -14,6 +15,7 @@ from typing import Any
 from tokpar_conformance.fixed_texts import hostile_texts
 
 from tests.benchmarks.texts import long_text, read_texts, standard_library
+from tests.benchmarks.tokenizers_way import way_of
 from tokpar import Encoder, load, strategies
 from tokpar.contract.interfaces import facts_of
 from tokpar.cuts.finder import finder_for
@@ -66,10 +68,11 @@ class Samples:
 
 @dataclass(frozen=True)
 class Loaded:
-    """tokpar's tokenizer, and the own call of another object of the same file."""
+    """tokpar's tokenizer, the own call of another object of its file, and what loads one more."""
 
     adapter: Any
     own: Callable[[str], Ids]
+    again: Callable[[], Any]
 
 
 def samples(corpora: Path, whole: bool) -> Samples:
@@ -99,11 +102,17 @@ def loaded(path: Path, settings: Mapping[str, Any]) -> Loaded:
         from tokenizers import Tokenizer
 
         tokenizer = Tokenizer.from_file(str(path))
-        return Loaded(load(path), lambda text: list(tokenizer.encode(text).ids))
+        own_call = lambda text: list(tokenizer.encode(text).ids)  # noqa: E731
+        return Loaded(load(path), own_call, partial(load, path))
     adapter = load(path, disallowed_special=(), **settings)
     encoding: Any = load(path, disallowed_special=(), **settings)
     own: Callable[[str], Ids] = encoding.encoding.encode_ordinary
-    return Loaded(adapter, own)
+    return Loaded(adapter, own, partial(load, path, disallowed_special=(), **settings))
+
+
+def way(subject: Loaded, _: Samples) -> dict[str, Any]:
+    """See `way_of`."""
+    return dict(way_of(subject.adapter, subject.again))
 
 
 # ------------------------------------------------------------------------------- cuts

@@ -7,12 +7,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tokenizers import Tokenizer
 
+import tokpar
 from tests.benchmarks import engines, refuse_without_kernel, tokenizers
 from tests.benchmarks.engines_calls import Calls
 from tests.benchmarks.engines_texts import KINDS
 from tests.benchmarks.tokenizers_page import page
+from tests.benchmarks.tokenizers_way import BY_OWN, BY_WORDS, way_of
 from tests.support.paths import TESTS, VOCAB
+from tests.support.stage_configs import (
+    SHAPES,
+    SHAPES_BELOW_ONE,
+    Json,
+    config,
+    stage,
+    word_level,
+)
 
 ENGLISH = "The quick brown fox jumps over the lazy dog, 12345 times.\n\n"
 CHINESE = "在一个名为维里埃的小镇上，市长因其外表和家族历史受到尊敬。\n"
@@ -100,3 +111,21 @@ def test_the_reason_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["engines"])
     with pytest.raises(SystemExit, match="without the compiled kernel: nobody built it"):
         refuse_without_kernel()
+
+
+@pytest.mark.compiled_at_once
+@pytest.mark.parametrize(
+    ("file", "way", "why"),
+    [
+        (SHAPES_BELOW_ONE["clip, published"], BY_WORDS, "end_of_word_suffix"),
+        (SHAPES["gemma"], "BPE over characters", ""),
+        (config(word_level(), [], [stage("UnicodeScripts")]), BY_OWN, "UnicodeScripts"),
+    ],
+)
+def test_the_page_says_which_way_a_tokenizer_goes_and_why(file: Json, way: str, why: str) -> None:
+    def load_again() -> Any:
+        return tokpar.load(Tokenizer.from_str(json.dumps(file)))
+
+    found = way_of(load_again(), load_again)
+    assert found["way"] == way
+    assert why in found["why"]

@@ -165,6 +165,18 @@ class Acceleration:
         later = None if self._encoder is None else later_call_of(self._encoder.tokenizer)
         return later is not None and later.call is not None and not later.why_none
 
+    def reason_to_leave(self, text: Any, kwargs: Mapping[str, Any]) -> str | None:
+        """Why a short text is the own call's: the tokenizer has no compiled call, and will have
+        none. None for other texts."""
+        made = self._encoder
+        if made is None or type(text) is not str or len(text) >= SMALLEST_TEXT:
+            return None
+        if self.smallest_text is not None or "untrusted" in kwargs:
+            return None
+        later = later_call_of(made.tokenizer)
+        is_without = later is None or (later.call is None and not later.is_being_made)
+        return made.fallback_reason if is_without else None
+
     def count_own(self, text: Any) -> None:
         """Count a text, or a batch of texts, that the engine encodes by its own call."""
         is_one = not isinstance(text, (list, tuple))
@@ -175,14 +187,23 @@ class Acceleration:
         self.counts.add_own(1 if is_one else len(text), reason)
 
     def hand_over(
-        self, method: Callable[..., Any], text: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self,
+        method: Callable[..., Any],
+        text: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        reason: str = ARGUMENTS,
     ) -> Any:
-        """What a method of the base class returns, for arguments that only transformers reads."""
+        """What a method of the base class returns, for arguments that only transformers reads, or
+        for another `reason`."""
         is_one = isinstance(text, str) or not isinstance(text, (list, tuple)) or not text
         if is_one or (kwargs.get("is_split_into_words") and isinstance(text[0], str)):
-            self.counts.one_handed_over()
+            if reason == ARGUMENTS:
+                self.counts.one_handed_over()
+            else:
+                self.counts.add_own(1, reason)
         else:
-            self.counts.add_own(len(text), ARGUMENTS)
+            self.counts.add_own(len(text), reason)
         original = self.original
         settings = settings_of_call(original, kwargs)
         engine = original.__dict__["_tokenizer"]
@@ -343,6 +364,9 @@ def accelerate_class(base: Any) -> type:
                 if is_for_own_call(self, args, kwargs):
                     return state.hand_over(base.__call__, text, args, kwargs)
                 answers = None if args else state.answers
+                reason = state.reason_to_leave(text, kwargs) if answers is None else None
+                if reason is not None:
+                    return state.hand_over(base.__call__, text, args, kwargs, reason)
                 found = None if answers is None else answers.call(text, kwargs)
                 if found is not None:
                     return found
@@ -355,6 +379,9 @@ def accelerate_class(base: Any) -> type:
                 if is_for_own_call(self, args, kwargs):
                     return state.hand_over(base.encode, text, args, kwargs)
                 answers = None if args else state.answers
+                reason = state.reason_to_leave(text, kwargs) if answers is None else None
+                if reason is not None:
+                    return state.hand_over(base.encode, text, args, kwargs, reason)
                 found = None if answers is None else answers.ids(text, kwargs)
                 if found is not None:
                     return found

@@ -42,6 +42,10 @@ class TextCounts:
             if texts:
                 self._count(way, reason if way == ENGINE else "", texts)
 
+    def one_by_engine(self, reason: str) -> None:
+        """Count one text that the engine encoded, and why it did."""
+        self._count(ENGINE, reason, 1)
+
     def add_own(self, texts: int, reason: str) -> None:
         """Count texts that did not go through tokpar: a drop-in left them to its library."""
         self._count(_OWN, reason, texts)
