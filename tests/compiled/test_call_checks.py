@@ -14,8 +14,7 @@ from tokenizers import Tokenizer
 
 import tokpar
 from tests.conftest import needs_below_one, needs_kernel
-from tests.support.calls_drawn import DRAWN
-from tests.support.damaged_calls import drawn_arrays
+from tests.support.damaged_calls import KINDS, drawn_arrays
 from tests.support.paths import ROOT
 from tests.support.profiles import drawn
 from tests.support.tokenizers_drawn import DATA
@@ -25,7 +24,7 @@ from tokpar.process import kernel_modules
 pytestmark = [pytest.mark.compiled_at_once, needs_below_one, needs_kernel]
 
 
-@pytest.mark.parametrize("kind", DRAWN)
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_call_of_changed_arrays_is_refused_or_stays_inside_its_buffers(kind: str) -> None:
     """A crash, a loop without end and a wrong type fail. AddressSanitizer finds each byte beside a
     buffer: `python -m tests.recipes.sanitized`."""

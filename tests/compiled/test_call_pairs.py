@@ -22,11 +22,9 @@ from tests.support.calls_drawn import draw_added, draw_text
 from tests.support.word_models import UnknownTokenError, bpe_ids, level_ids
 from tests.support.words_drawn import (
     ODD,
-    draw_levels,
-    draw_merged,
+    PAIRS,
     draw_normalizer,
     draw_pairs,
-    draw_pieces,
     few_seeds,
 )
 from tokpar.adapters.hf_postprocess import parse_component
@@ -39,7 +37,6 @@ from tokpar.process.interrupts import raise_foreign
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once, needs_below_one, needs_kernel]
 SEEDS = st.integers(0, 1 << 60)
-DRAWN = {"levels": draw_levels, "pieces": draw_pieces, "merged": draw_merged}
 
 
 def call_of(tokenizer: Tokenizer, checks: bool = False) -> CompiledCall | None:
@@ -84,12 +81,12 @@ def wrong_texts(tokenizer: Tokenizer, call: CompiledCall, texts: list[str]) -> l
     return wrong
 
 
-@pytest.mark.parametrize("kind", DRAWN)
+@pytest.mark.parametrize("kind", PAIRS)
 @at_most(40)
 @given(seed=SEEDS)
 def test_drawn_pipelines_have_the_engine_s_ids(kind: str, seed: int) -> None:
     draw = random.Random(seed)
-    tokenizer = DRAWN[kind](draw)
+    tokenizer = PAIRS[kind](draw)
     contents = draw_added(draw, tokenizer) if draw.random() < 0.4 else []
     call = call_of(tokenizer)
     if call is None:
@@ -105,7 +102,7 @@ def test_drawn_pipelines_have_the_engine_s_ids(kind: str, seed: int) -> None:
 def test_the_engine_has_the_ids_of_the_definitions(kind: str, seed: int) -> None:
     """What the tables are made for is what the engine does, and both are what the twin says."""
     draw = random.Random(seed)
-    tokenizer = DRAWN[kind](draw)
+    tokenizer = PAIRS[kind](draw)
     model: Any = parse_component(tokenizer.model)
     twin = level_ids if kind == "levels" else bpe_ids
     for _ in range(30):
@@ -343,7 +340,7 @@ def test_an_added_token_behind_the_normalizer_leaves_no_compiled_call() -> None:
 
 def test_words_are_compared_with_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(call_tables, "SAMPLED", 1)
-    for draw_one in DRAWN.values():
+    for draw_one in PAIRS.values():
         draw = random.Random(3)
         tokenizer = draw_one(draw)
         call = call_of(tokenizer, checks=True)

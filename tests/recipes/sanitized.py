@@ -36,6 +36,7 @@ FILES = (
     "call_drawn",
     "call_checks",
     "call_characters",
+    "call_pairs",
     "call_wordpiece",
     "call_unigram",
     "merges_gate",

@@ -19,9 +19,11 @@ from numpy.typing import NDArray
 
 import tokpar
 from tests.support.calls_drawn import DRAWN, draw_added, draw_text
+from tests.support.words_drawn import PAIRS
 from tokpar.compiled import call_tables, compiled_build
 from tokpar.process import kernel_modules
 
+KINDS = DRAWN | PAIRS
 Arrays = dict[str, NDArray[Any]]
 EDGES = [0, 1, 2, 3, 4, 5, 14, 15, 16, 127, 128, 254, 255, 256, 1 << 15, (1 << 16) - 1, 1 << 21]
 EDGES += [1 << 22, 1 << 27, 1 << 28, (1 << 30) - 1, 1 << 30, (1 << 31) - 1, 1 << 31, 1 << 40]
@@ -40,7 +42,7 @@ def drawn_arrays(draw: random.Random, kind: str) -> tuple[Arrays, list[str]]:
     real: Any = kernel_modules.CALL
     proxy = SimpleNamespace(**{**vars(real), "Call": recorded})
     while True:
-        tokenizer = DRAWN[kind](draw)
+        tokenizer = KINDS[kind](draw)
         contents = draw_added(draw, tokenizer)
         given.clear()
         with (

@@ -144,3 +144,10 @@ def draw_pairs(draw: random.Random) -> Any:
     rows = [first, *(draw.choice(kinds)() for _ in range(draw.choice([0, 0, 1, 2])))]
     draw.shuffle(rows)
     return rows[0] if len(rows) == 1 else pre_tokenizers.Sequence(rows)
+
+
+PAIRS: dict[str, Callable[[random.Random], Tokenizer]] = {
+    "levels": draw_levels,
+    "pieces": draw_pieces,
+    "merged": draw_merged,
+}

@@ -121,9 +121,8 @@ def _arrays_of(
     copy: Any, facts: Facts, stages: Sequence[Any], written: bytes, parts: Parts
 ) -> Arrays:
     """Returns the tables of a model; `written`, `parts`: see `_written_model`. Raises GateError."""
-    from tokpar.compiled import word_tables  # only where tables are made
+    from tokpar.compiled import character_tables, word_tables  # only where tables are made
     from tokpar.compiled.call_tables import byte_arrays
-    from tokpar.compiled.character_tables import character_arrays
     from tokpar.compiled.wordpiece_tables import is_bert, wordpiece_arrays
 
     size = copy.get_vocab_size(with_added_tokens=False)
@@ -135,8 +134,9 @@ def _arrays_of(
         model = _vocabulary_model(copy.model, size, written)
         make_pieces = wordpiece_arrays if is_bert(*stages) else word_tables.piece_arrays
         return make_pieces(model, size, *stages)
-    make_merges = character_arrays if _is_marked(facts, stages) else word_tables.bpe_arrays
-    return make_merges(written, parts, size, *stages)
+    if _is_marked(facts, stages):
+        return character_tables.character_arrays(written, parts, size, *stages)
+    return word_tables.bpe_arrays(written, parts, size, *stages)
 
 
 def _refused(facts: Facts, engine: Callable[[], SegmentEngine]) -> str | None:
@@ -200,16 +200,11 @@ def _make_arrays(
 
 
 def _is_marked(facts: Facts, stages: Sequence[Any]) -> bool:
-    """True for a BPE over characters that has U+2581 for spaces from one of its stages."""
     if facts.model != "BPE" or facts.byte_level:
         return False
-    from tokpar.compiled.character_tables import character_stages  # only where it is used
+    from tokpar.compiled.character_tables import is_marked  # only where it is used
 
-    try:
-        character_stages(*stages)
-    except GateError:
-        return False
-    return True
+    return is_marked(*stages)
 
 
 def _segment_engine(copy: Any, is_same_model: Callable[[], bool], facts: Facts) -> SegmentEngine:

@@ -56,9 +56,10 @@ static i64 atoms_of_word(const WordModel *w, const Words *words, const u8 *p, i6
     int size, waits = 0;
     for (i64 i = 0; i < n; i += size) {
         u32 c = code_point(p + i, &size), known;
+        size = i + size > n ? (int)(n - i) : size; /* arrays of a damaged file may have forms that are no UTF-8 */
         int is_first = !i, is_last = i + size >= n;
         int is_bare = (is_first || !w->prefix) && (!is_last || !w->suffix);
-        known = is_bare ? w->char_ids[c] : affixed_id(w, words, p + i, size, is_first, is_last);
+        known = is_bare ? (c < 0x110000 ? w->char_ids[c] : NONE) : affixed_id(w, words, p + i, size, is_first, is_last);
         if (known != NONE) {
             if (waits)
                 id[count++] = w->unknown;

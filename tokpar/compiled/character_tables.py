@@ -192,6 +192,16 @@ def character_stages(normalizer: Any, pre: Any) -> tuple[bool, int, bool]:
     return True, ALWAYS if kinds[0] == "Prepend" else NEVER, False
 
 
+def is_marked(normalizer: Any, pre: Any) -> bool:
+    """True if U+2581 stands for a space, as one of the stages that `character_stages` knows makes
+    it."""
+    try:
+        character_stages(normalizer, pre)
+    except GateError:
+        return False
+    return True
+
+
 def _metaspace_stage(pre: Any) -> tuple[bool, int, bool]:
     """Returns what `character_stages` returns for a tokenizer without a normalizer."""
     if pre is None:
