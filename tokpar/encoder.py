@@ -520,8 +520,7 @@ class Encoder:
             return self._count(text)
         from tokpar.chunks.end_ids import count_up_to  # importing tokpar does without it
 
-        rows_of = self.rows_of_parts
-        return count_up_to(text, self.tokenizer, rows_of, limit, self._count, self.exact)
+        return count_up_to(text, self.tokenizer, self.rows_of_parts, limit, self._count, self.exact)
 
     def _count(self, text: str) -> int:
         """Returns the number of ids of `encode(text)`, without an `Encoding` where it can."""
@@ -533,12 +532,10 @@ class Encoder:
         return len(ids)
 
     def count_batch(self, texts: Texts) -> list[int]:
-        """Returns `count` of each of `texts`, in order, on all cores; no text is padded to the
-        length of others. `texts`: see `encode_batch`."""
+        """Returns `count` of each text, in order, on all cores. `texts`: see `encode_batch`."""
         if self._post is not None and self._post.pads:  # a batch to its longest text
             return [len(encoding.ids) for encoding in self.encode_iter(texts)]
-        counts: list[int] = self.encode_batch(texts).lengths.tolist()
-        return counts
+        return [*self.encode_batch(texts).lengths.tolist()]
 
     def decode(self, ids: Sequence[int] | IdArray) -> str:
         """Returns the text of `ids`. Raises LookupError if the tokenizer has no decoder, and the
