@@ -333,8 +333,7 @@ class Encoder:
 
         from tokpar.compiled.utf8_texts import texts_of
 
-        some = texts_of(texts)  # the caller may change them later
-        return await asyncio.to_thread(self.encode_batch, some)
+        return await asyncio.to_thread(self.encode_batch, texts_of(texts))  # may change later
 
     @property
     def front(self) -> Front | None:
@@ -460,9 +459,8 @@ class Encoder:
         encoded by itself, because a chat template puts control tokens around it. `keep`: "first"
         keeps the beginning, "last" the end, "ends" half of the budget at the end and as much as
         fits at the beginning. Where texts are left out, the kept part ends at a certified cut, so
-        its ids are those that it has in the whole text; without such a cut between two tokens. The
-        ids of the kept texts are counted by encoding these. Special tokens are not counted. Raises
-        OptionError."""
+        its ids are those of the whole text; without such a cut between two tokens. The kept texts
+        are encoded to count their ids. Special tokens do not count. Raises OptionError."""
         from tokpar.chunks.budget import fit_texts  # importing tokpar does without it
 
         return fit_texts(texts, self.tokenizer, self.rows_of_parts, budget, keep)
@@ -540,8 +538,7 @@ class Encoder:
     def decode(self, ids: Sequence[int] | IdArray) -> str:
         """Returns the text of `ids`. Raises LookupError if the tokenizer has no decoder, and the
         error of the tokenizer's own `decode` for what is no id."""
-        tokenizer = self.tokenizer
-        [text] = _texts_by_table(tokenizer, [ids])
+        [text] = _texts_by_table(tokenizer := self.tokenizer, [ids])
         if text is not None:
             return text
         if not isinstance(tokenizer, Decodes):
