@@ -56,7 +56,8 @@ class CacheMachine(RuleBasedStateMachine):
     def load(self, tokenizer: Tokenizer, by_engine: bool) -> None:
         self.tokenizer = Tokenizer.from_str(tokenizer.to_str())  # rules change it
         self.seen, self.changes = ["a b", ""], 0
-        self.patched = patch.object(hf_call, "MODELS", () if by_engine else hf_call.MODELS)
+        models = () if by_engine else hf_call.MODELS  # and no tables are kept for others
+        self.patched = patch.multiple(hf_call, MODELS=models, _identity_of=lambda *_: None)
         self.patched.start()
         self._make_encoder()
 

@@ -338,6 +338,7 @@ def test_no_segment_ends_in_a_character_that_tokens_join_with_a_space() -> None:
 def llama(monkeypatch: pytest.MonkeyPatch) -> Tokenizer:
     """A tokenizer whose normalizer puts "▁" before each text, without tables of its file."""
     monkeypatch.setattr(hf_call, "MODELS", ())
+    monkeypatch.setattr(hf_call, "_identity_of", lambda *_: None)
     monkeypatch.setattr(compiled_build, "drawn_texts", lambda *_: [])
     return Tokenizer.from_file(str(VOCAB / "llama_style.json"))
 
@@ -534,5 +535,9 @@ def test_the_reason_why_the_engine_is_asked_is_said(monkeypatch: pytest.MonkeyPa
     said = describe_compiled_call(adapter)
     assert adapter.later_call.call.asks_engine
     assert "; new words by the engine, because its model is BPE" in said
-    monkeypatch.undo()
-    assert "by the engine" not in describe_compiled_call(tokpar.load())
+
+
+def test_tables_with_the_model_have_no_such_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hf_call, "MODELS", ("BPE",))
+    adapter = tokpar.load(Tokenizer.from_file(str(VOCAB / "llama_style.json")))
+    assert "by the engine" not in describe_compiled_call(adapter)
