@@ -271,6 +271,33 @@ def test_forms_that_depend_on_neighbours_are_not_sure(monkeypatch: pytest.Monkey
     assert wrong_texts(tokenizer, call, ["ae\u0301"]) != []
 
 
+def test_marks_that_change_places_are_not_sure() -> None:
+    """NFD puts U+0316 before U+0301; with StripAccents behind it nothing is left of both."""
+    rows: list[Any] = [{"type": "NFD"}, {"type": "StripAccents"}]
+    stages = {"type": "Whitespace"}
+    symbol_of = pair_tables_of(rows[0], stages).arrays["symbol_of"]
+    assert symbol_of[0x301] == symbol_of[0x316] == symbol_of[0xE9] == OPEN
+    both = pair_tables_of({"type": "Sequence", "normalizers": rows}, stages).arrays["symbol_of"]
+    assert both[0x301] == both[0x316] == PASS
+    assert both[0xE9] == both[ord("e")]
+    tokenizer = staged(normalizers.NFD())
+    assert wrong_texts(tokenizer, native_call(tokenizer), [f"{'ab ' * 9}a\u0301\u0316"]) == []
+
+
+def test_a_form_between_gaps_is_a_pre_token() -> None:
+    """BertNormalizer puts spaces around Chinese characters, at which WhitespaceSplit splits."""
+    tokenizer = staged(normalizers.BertNormalizer(), pre_tokenizers.WhitespaceSplit())
+    found = native_call(tokenizer).encode("a中b中中ab")
+    assert found is not None
+    assert found.tolist() == tokenizer.encode("a中b中中ab").ids
+    level_of = level("<unk>", "a", "中", "b", "ab")
+    level_of.normalizer = normalizers.BertNormalizer()
+    level_of.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    found = native_call(level_of).encode("a中b中中ab")
+    assert found is not None
+    assert found.tolist() == [1, 2, 3, 2, 2, 4]
+
+
 def test_a_form_of_several_pre_tokens_is_the_engine_s() -> None:
     """NFKC makes three pre-tokens of U+2105, "c/o"."""
     tokenizer = staged(normalizers.NFKC())
