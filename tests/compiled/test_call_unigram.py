@@ -127,6 +127,7 @@ def test_drawn_normalizers_have_the_engine_s_ids() -> None:
     [
         ("e\u0301x", {"e": "y"}),  # the rest of a cluster below six bytes is dropped
         ("e\u0301\u0301\u0301x", {"e": "y"}),  # not of a longer one
+        ("é\u0301\u0301x", {"é": "y"}),
         ("e\u0301x", {"e\u0301": "a"}),
         ("a\r\nb", {"\r\n": "x", "\n": "y"}),
         ("a\r\nb", {"\r": "x"}),
@@ -172,6 +173,21 @@ def test_white_space_that_becomes_a_cut_and_a_mark_has_room(split: bool) -> None
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(row)  # type: ignore[assignment]
     call, text = native_call(tokenizer), "a " * 5000
     assert ids_of_call(call, text) == tokenizer.encode(text).ids
+
+
+@pytest.mark.parametrize(
+    ("scores", "text"),
+    [
+        ({"▁": -1.0, "xa": -5.0, "a": 9.5}, "xa"),  # an unknown character scores -15
+        ({"▁": 30.0, "xx": 30.0}, "xx"),  # two unknown ones score 40, and are looked up together
+    ],
+)
+def test_unknown_characters_have_the_engine_s_score_and_ids(
+    scores: dict[str, float], text: str
+) -> None:
+    tokenizer = small([("<unk>", max(scores.values())), *scores.items()])
+    assert ids_of_call(native_call(tokenizer), text) == tokenizer.encode(text).ids
+    assert tokenizer.token_to_id(text) in tokenizer.encode(text).ids
 
 
 def test_scores_are_those_that_the_engine_has_read_from_the_file() -> None:
