@@ -18,7 +18,9 @@ from tokpar.process.interrupts import raise_foreign
 from tokpar.types import Facts, NormalizerStage
 
 if TYPE_CHECKING:
-    from tokpar.patterns.known_pattern import PairTable
+    from tokpar.compiled.pair_spaces import PairsAtSpaces
+
+    Cut = SpaceCut | PairsAtSpaces
 
 CHUNK = 256
 """Segments that the engine gets as one pre-tokenized text."""
@@ -37,30 +39,6 @@ for each segment: it was met before."""
 _HOLES, _LENGTHS = np.dtype(np.int64), np.dtype(np.int64)
 Found = tuple[list[int], list[int]]
 """The ids of segments, one after the other, and the number of the segment of each."""
-
-
-@dataclass(frozen=True, slots=True)
-class PairsAtSpaces:
-    """The cuts before spaces that pairs of characters certify (rule PAIR), see `SpaceCut`.
-
-    A segment may end with an ASCII character only where such a cut is: `sides` says which."""
-
-    table: PairTable
-    joins_others = True
-
-    @property
-    def sides(self) -> bytes:
-        """See `SpaceCut.sides`."""
-        ascii_sides = (6 | self.table.is_sure(chr(code), " ") for code in range(128))
-        return bytes([*ascii_sides, 7])
-
-    def ends(self, segment: str) -> bool:
-        """True if a segment of a text cut by `sides` may end with `segment`, before a space."""
-        last = segment[-1:]
-        return last.isascii() or self.table.is_sure(last, " ")
-
-
-Cut = SpaceCut | PairsAtSpaces
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -273,5 +251,7 @@ def space_cut_of(facts: Facts, normalizes: bool) -> Cut | None:
         if finder.cuts_each_space:
             return None
         if finder.pairs is not None and finder.pairs.by_arrays:
+            from tokpar.compiled.pair_spaces import PairsAtSpaces  # few tokenizers need it
+
             return PairsAtSpaces(finder.pairs.table)
     raise GateError("each space needs a check of its own")
