@@ -96,7 +96,7 @@ def _way_of(encoder: tokpar.Encoder) -> str:
     call = adapter.later_call and adapter.later_call.call
     if call is None:
         return f"the engine: {adapter.why_not_compiled}"[:60]
-    return BY_ENGINE if call.asks_engine else "by the file"
+    return BY_ENGINE if call.why_by_engine else "by the file"
 
 
 def _cells(own: Tokenizer, encoder: tokpar.Encoder, sizes: Sequence[int]) -> tuple[list[Cell], int]:
