@@ -21,6 +21,7 @@ import tokpar
 from tests.conftest import at_most
 from tests.support.paths import DEFAULT, VOCAB
 from tests.support.small_encodings import small_encoding
+from tokpar.adapters import hf_copy
 
 pytestmark = pytest.mark.ids
 
@@ -165,3 +166,20 @@ def test_settings_hold_whatever_the_caller_sets_later(flags: tuple[bool, ...]) -
             expected = same.encode(text, add_special_tokens=settings["add_special_tokens"]).ids
             assert encoder.encode(text).ids.tolist() == list(expected)
             assert encoder.encode_batch([text])[0].ids.tolist() == list(expected)
+
+
+def test_a_load_asks_no_text_with_an_added_token_that_the_normalizer_empties(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The engine searches for the empty string then, and allocates without end on some texts with
+    a space before the token."""
+    own = tokenizers.Tokenizer(tokenizers.models.BPE(vocab={"a": 0, "x": 1, " ": 2}, merges=[]))
+    accents = [tokenizers.normalizers.NFD(), tokenizers.normalizers.StripAccents()]
+    own.normalizer = tokenizers.normalizers.Sequence(accents)
+    emptied = "\u0e38"
+    own.add_tokens([tokenizers.AddedToken(each, normalized=True) for each in ("xx", emptied)])
+    asked = list[str]()
+    monkeypatch.setattr(hf_copy, "_encode", lambda _, text: asked.append(text))
+    tokpar.load(own)
+    assert any("xx" in text for text in asked)
+    assert not any(emptied in text for text in asked)

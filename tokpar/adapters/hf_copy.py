@@ -199,7 +199,7 @@ def why_copy_differs(own: Any, private: Any, added: EngineTokens | None = None) 
     try:
         if has_alike_tokens(own, added):
             return _ALIKE
-        some = [*_some_tokens(added.tokens)]
+        some = [token for token in _some_tokens(added.tokens) if not _is_emptied(own, token)]
         contents = [*_searched_contents(own, some)]
         texts = ["x".join(["", *contents, ""]), " ".join(["", *contents, ""]), "".join(contents)]
         ids = 2 * sorted(token.id for token in some)  # decoders strip the first token of a text
@@ -241,6 +241,14 @@ def _some_tokens(tokens: tuple[AddedToken, ...]) -> Iterator[AddedToken]:
             if len(token.content) <= left:
                 left -= len(token.content)
                 yield token
+
+
+def _is_emptied(own: Any, token: AddedToken) -> bool:
+    """True if the engine searches for the empty string in the token's place: beside another added
+    token it may then allocate without end."""
+    if not token.normalized or own.normalizer is None:
+        return False
+    return not own.normalizer.normalize_str(token.content)
 
 
 def _searched_contents(own: Any, tokens: list[AddedToken]) -> Iterator[str]:

@@ -34,7 +34,7 @@ _MISTAKES = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Model:
+class CharacterModel:
     """The vocabulary and the merges of a BPE, see `read_model`.
 
     `data`: the UTF-8 bytes of all tokens, and more. `ends`: where each token ends. `ids`: the id of
@@ -103,7 +103,9 @@ def character_arrays(
     return with_words(arrays, model.data, model.ends, model.ids, is_whole)
 
 
-def read_model(state: bytes, parts: Parts, is_marked: bool = True, prefix: int = 0) -> Model:
+def read_model(
+    state: bytes, parts: Parts, is_marked: bool = True, prefix: int = 0
+) -> CharacterModel:
     """Returns the vocabulary and the merges of a BPE. Raises GateError.
 
     `state`, `parts`: its model as JSON, see `merges_of`. `is_marked`: " " is written for U+2581,
@@ -127,7 +129,7 @@ def read_model(state: bytes, parts: Parts, is_marked: bool = True, prefix: int =
     )
     if found < 0:
         raise GateError(_MISTAKES[found])
-    return Model(
+    return CharacterModel(
         data[: used + 16], ends[:count], ids[:count], columns[:, :found], tables, is_marked
     )
 
@@ -142,7 +144,7 @@ def _require_settings(settings: Mapping[str, Any]) -> None:
 
 
 def _require_atoms(
-    model: Model, names: Mapping[str, int], unknown: str | None, fallback: bool
+    model: CharacterModel, names: Mapping[str, int], unknown: str | None, fallback: bool
 ) -> None:
     """Raises GateError if a character may have no atom (lemma 55), or if a merge joins the name of
     a byte or the unknown token (lemma 57). `names`: the ids of such names."""
@@ -156,7 +158,7 @@ def _require_atoms(
 
 
 def require_apart(
-    model: Model, names: Mapping[str, int], unknown: str | None, fallback: bool
+    model: CharacterModel, names: Mapping[str, int], unknown: str | None, fallback: bool
 ) -> None:
     """Raises GateError if a merge has the unknown token, or with `fallback` the name of a byte, as
     a part (lemma 57). `names`: the ids of these names."""

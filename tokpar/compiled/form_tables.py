@@ -27,7 +27,7 @@ _BLOCK = 1 << 11
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Forms:
+class NormalForms:
     """What the normalizer makes of characters that have a form.
 
     `codes`: the assigned characters, rising. `is_sure`: whether each has the same form in every
@@ -50,7 +50,7 @@ class _Stage:
     strips: bool
 
 
-def forms_of(normalizer: Any) -> Forms:
+def forms_of(normalizer: Any) -> NormalForms:
     """Returns the forms behind a normalizer, a part of a `tokenizer.json`, or None.
 
     Raises GateError for one whose stages are not known."""
@@ -63,7 +63,7 @@ def require_known(normalizer: Any) -> None:
 
 
 @lru_cache(maxsize=8)
-def _forms_of(written: str) -> Forms:
+def _forms_of(written: str) -> NormalForms:
     stages = _stages(json.loads(written))
     codes = assigned_codes()
     is_sure, changed = np.ones(len(codes), dtype=np.bool_), dict[str, str]()
@@ -73,7 +73,7 @@ def _forms_of(written: str) -> Forms:
             changed |= _changes(stage.normalize, chars, before)
         if stage.form or stage.strips:
             is_sure &= _sure(stage, stages[k + 1 :], codes, before, changed)
-    return Forms(codes, is_sure, changed, not any(s.form or s.strips for s in stages))
+    return NormalForms(codes, is_sure, changed, not any(s.form or s.strips for s in stages))
 
 
 @lru_cache(maxsize=1)

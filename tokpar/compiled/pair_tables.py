@@ -17,7 +17,7 @@ from tokpar.arrays import IntArray
 from tokpar.compiled.call_tables import Arrays
 from tokpar.compiled.form_tables import (
     LETTER,
-    Forms,
+    NormalForms,
     blocks_of_characters,
     forms_of,
     require_known,
@@ -66,7 +66,7 @@ def require_pairs(normalizer: Any, pre_tokenizer: Any) -> None:
 
 
 @lru_cache(maxsize=8)
-def _pair_tables(forms: Forms, written: str, falls_back: bool) -> PairTables:
+def _pair_tables(forms: NormalForms, written: str, falls_back: bool) -> PairTables:
     pre_tokenizer = json.loads(written)
     split = _split_of(pre_tokenizer)
     symbols, members = _own_symbols([*_stages(pre_tokenizer)], split, forms.codes)

@@ -27,7 +27,7 @@ _BYTE_NAMES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 
 
 @dataclass(frozen=True, slots=True)
-class Pieces:
+class ScoredPieces:
     """The pieces of a Unigram by id, with their scores as the engine has them."""
 
     names: list[str]
@@ -56,7 +56,7 @@ class PretokenStages:
     splits_white: bool
 
 
-def read_pieces(state: bytes) -> Pieces:
+def read_pieces(state: bytes) -> ScoredPieces:
     """Returns the pieces in `model.__getstate__()`: a score has all its digits there. A file has
     them, too, but the engine reads some of them one unit off in the last place.
 
@@ -76,7 +76,7 @@ def read_pieces(state: bytes) -> Pieces:
     found = np.array(scores, dtype=np.float64)
     if not np.isfinite(found).all():
         raise GateError("the score of a piece is no number")
-    return Pieces(names, found, others.get("unk_id"), bool(others.get("byte_fallback")))
+    return ScoredPieces(names, found, others.get("unk_id"), bool(others.get("byte_fallback")))
 
 
 def unigram_stages(normalizer: Any, pre_tokenizer: Any) -> PretokenStages:

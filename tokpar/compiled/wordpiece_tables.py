@@ -37,7 +37,7 @@ class CharacterForms:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pieces:
+class WordPieces:
     """The tokens of a WordPiece, those that go on without their prefix, the id of the unknown
     token, the most code points of a word, the bytes of the longest token of each kind, and of the
     prefix."""
@@ -55,7 +55,7 @@ class Pieces:
         return begin | {GOES_ON + token: number for token, number in self.after.items()}
 
 
-def read_pieces(model: Mapping[str, Any], size: int) -> Pieces:
+def read_pieces(model: Mapping[str, Any], size: int) -> WordPieces:
     """Returns the tokens of a WordPiece, the model of a `tokenizer.json`. Raises GateError."""
     if model.get("type", "WordPiece") != "WordPiece":
         raise GateError("its model is no WordPiece")
@@ -73,7 +73,7 @@ def read_pieces(model: Mapping[str, Any], size: int) -> Pieces:
     if max(longest) > _LONGEST:
         raise GateError(f"it has a token of more than {_LONGEST} bytes")
     most = min(model["max_input_chars_per_word"], 1 << 40)
-    return Pieces(tokens, after, vocab[unknown], most, longest, len(prefix))
+    return WordPieces(tokens, after, vocab[unknown], most, longest, len(prefix))
 
 
 def is_bert(normalizer: Any, pre_tokenizer: Any) -> bool:
