@@ -87,7 +87,10 @@ def test_each_place_that_reports_says_why_there_is_no_compiled_call(tmp_path: Pa
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps({**config, "pre_tokenizer": None}), encoding="utf-8")
     tokenizer: Any = tokpar.load(path)
-    why = "there is no pre-tokenizer: no place is certain to end a piece"
+    why = (
+        "there is no pre-tokenizer: no place is certain to end a piece; and only a BPE parts a "
+        "text without pre-tokenizer, not Unigram"
+    )
     assert tokenizer.why_not_compiled == why
     with tokpar.Encoder(tokenizer) as encoder:
         for text in ("short", "long enough to be cut " * 2000):

@@ -22,7 +22,7 @@ from tests.support.texts import texts
 from tokpar.arrays import SPACES, spaces_behind_text
 from tokpar.certificate.stage_rule import places as places_of
 from tokpar.compiled.call_tables import call_of
-from tokpar.compiled.compiled_build import BY_ENGINE
+from tokpar.compiled.segment_tables import arrays_without_words
 from tokpar.facts.space_stages import SpaceCut
 from tokpar.types import Seam
 
@@ -44,11 +44,7 @@ NEAR_SPACES = "\x08\x0e\u0084\u00a1\u1681\u200b\u2014\u2027\u2030\u2060\u3001"
 
 def call_with(sides: bytes) -> Any:
     """A call that knows no segment, and cuts where `sides` says."""
-    settings = np.array([BY_ENGINE, 0, 0, 0, 0, 0, 0], dtype=np.int64)
-    sizes = {"lengths": (1, np.uint16), "length_ids": (0, np.uint32), "words": (64, np.uint64)}
-    sizes |= {"keys": (64, np.uint8), "more": (64, np.uint32)}
-    arrays = {name: np.zeros(size, dtype=kind) for name, (size, kind) in sizes.items()}
-    arrays |= {"settings": settings, "sides": np.frombuffer(sides, dtype=np.uint8)}
+    arrays = arrays_without_words(0) | {"sides": np.frombuffer(sides, dtype=np.uint8)}
     return call_of(arrays, {}, ((), ()))
 
 
@@ -58,7 +54,7 @@ def listed_by(call: Any, rows: Sequence[str]) -> list[list[str]]:
     ids, counts, listed = call.encode_rows(tuple(rows))
     assert (ids, np.frombuffer(counts, np.int64).tolist()) == (b"", [0] * len(rows))
     if listed:
-        holes, segments, _ = listed
+        holes, segments, *_ = listed
         for _, number, row in np.frombuffer(holes, np.int64).reshape(-1, 3).tolist():
             found[row].append(segments[number])
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -50,7 +51,11 @@ def of_shape(shape: Shape, table: bytes) -> Loaded:
     last place off, so that what was trained is not what was saved."""
     file = train(shape, lines(learned_from()), SIZE, table).to_str()
     own = Tokenizer.from_str(file)
-    return Loaded(tokpar.load(Tokenizer.from_str(file)), lambda text: list(own.encode(text).ids))
+
+    def again() -> Any:
+        return tokpar.load(Tokenizer.from_str(file))
+
+    return Loaded(again(), lambda text: list(own.encode(text).ids), again)
 
 
 def texts(name: str) -> Sequence[str]:

@@ -6,7 +6,7 @@
    first    the cell of each character below U+10000; NO_PIECE: no piece begins with the character
    scores   of each piece, 64 bits; behind them the score of an unknown character */
 
-enum { MARK_BYTE = ' ', FREE_LABEL = 256, LABEL_BITS = 9, FIRST_CELLS = 1 << 16, PIECE_BITS = 23 };
+enum { MARK_BYTE = 32, FREE_LABEL = 256, LABEL_BITS = 9, FIRST_CELLS = 1 << 16, PIECE_BITS = 23 };
 static const u32 NO_PIECE = 0xFFFFFFFFu;
 
 typedef struct { u32 base, tag; } Cell; /* tag: the label, and above it the number of the piece that ends here + 1, or 0 */

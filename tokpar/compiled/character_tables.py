@@ -34,7 +34,7 @@ _MISTAKES = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CharacterModel:
+class WrittenBpe:
     """The vocabulary and the merges of a BPE, see `read_model`.
 
     `data`: the UTF-8 bytes of all tokens, and more. `ends`: where each token ends. `ids`: the id of
@@ -103,9 +103,7 @@ def character_arrays(
     return with_words(arrays, model.data, model.ends, model.ids, is_whole)
 
 
-def read_model(
-    state: bytes, parts: Parts, is_marked: bool = True, prefix: int = 0
-) -> CharacterModel:
+def read_model(state: bytes, parts: Parts, is_marked: bool = True, prefix: int = 0) -> WrittenBpe:
     """Returns the vocabulary and the merges of a BPE. Raises GateError.
 
     `state`, `parts`: its model as JSON, see `merges_of`. `is_marked`: " " is written for U+2581,
@@ -129,7 +127,7 @@ def read_model(
     )
     if found < 0:
         raise GateError(_MISTAKES[found])
-    return CharacterModel(
+    return WrittenBpe(
         data[: used + 16], ends[:count], ids[:count], columns[:, :found], tables, is_marked
     )
 
@@ -144,7 +142,7 @@ def _require_settings(settings: Mapping[str, Any]) -> None:
 
 
 def _require_atoms(
-    model: CharacterModel, names: Mapping[str, int], unknown: str | None, fallback: bool
+    model: WrittenBpe, names: Mapping[str, int], unknown: str | None, fallback: bool
 ) -> None:
     """Raises GateError if a character may have no atom (lemma 55), or if a merge joins the name of
     a byte or the unknown token (lemma 57). `names`: the ids of such names."""
@@ -158,7 +156,7 @@ def _require_atoms(
 
 
 def require_apart(
-    model: CharacterModel, names: Mapping[str, int], unknown: str | None, fallback: bool
+    model: WrittenBpe, names: Mapping[str, int], unknown: str | None, fallback: bool
 ) -> None:
     """Raises GateError if a merge has the unknown token, or with `fallback` the name of a byte, as
     a part (lemma 57). `names`: the ids of these names."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tokpar.compiled.call_tables import Arrays, last_of_equal, pair_arrays, with_keys
-from tokpar.compiled.character_tables import BYTE_NAMES, CharacterModel, read_model, require_apart
+from tokpar.compiled.character_tables import BYTE_NAMES, WrittenBpe, read_model, require_apart
 from tokpar.compiled.compiled_build import BY_PAIRS
 from tokpar.compiled.merges import GateError, Parts, are_distinct
 from tokpar.compiled.pair_tables import pair_tables_of
@@ -114,9 +114,7 @@ def _looked_up(tokens: Iterable[tuple[bytes, int]]) -> list[tuple[bytes, int]]:
     return found
 
 
-def _unknown_id(
-    arrays: Arrays, model: CharacterModel, unknown: str | None, falls_back: bool
-) -> int:
+def _unknown_id(arrays: Arrays, model: WrittenBpe, unknown: str | None, falls_back: bool) -> int:
     """Puts the ids of the names of bytes into `arrays`. Returns the id of the unknown token."""
     names = model.ids_of((*BYTE_NAMES, *([] if unknown is None else [unknown])))
     require_apart(model, names, unknown, falls_back)
@@ -124,7 +122,7 @@ def _unknown_id(
     return _NONE if unknown is None else names.get(unknown, _NO_TOKEN_ID)
 
 
-def _merges(model: CharacterModel) -> Arrays:
+def _merges(model: WrittenBpe) -> Arrays:
     """Returns the tables of pairs; of equal merges the last one counts."""
     keys = model.merges[0].astype(np.uint64) << np.uint64(32) | model.merges[1]
     left, right, results = model.merges[:, last_of_equal(keys)].astype(np.int64)

@@ -330,7 +330,7 @@ def test_a_certified_encoding_ends_well(run: Run) -> None:
     code, out, err = run("--text", PROSE * 3, "--chunk-chars", 30)
     assert (code, err) == (0, "")
     assert out.startswith(
-        "--text: strategy auto, tokenizer huggingface:BPE; cut at 60 places (60 PAIR; "
+        "--text: strategy auto, tokenizer huggingface:BPE; cut at 7 places (7 PAIR; "
     )
     assert "), shown: 7 seams between 8 chunks; the " in out
     assert "are the serial ones" in out
