@@ -51,10 +51,10 @@ def call_with(sides: bytes) -> Any:
 def listed_by(call: Any, rows: Sequence[str]) -> list[list[str]]:
     """Returns the segments of each row, as the holes name them."""
     found: list[list[str]] = [[] for _ in rows]
-    ids, counts, listed = call.encode_rows(tuple(rows))
+    ids, counts, _, listed = call.encode_rows(tuple(rows))
     assert (ids, np.frombuffer(counts, np.int64).tolist()) == (b"", [0] * len(rows))
     if listed:
-        holes, segments, *_ = listed
+        holes, segments, _ = listed
         for _, number, row in np.frombuffer(holes, np.int64).reshape(-1, 3).tolist():
             found[row].append(segments[number])
     return found
