@@ -230,7 +230,8 @@ def read_model(tokenizer: Any, file_bytes: bytes | None, byte_level: bool) -> Re
 
 def written_model(model: Any) -> bytes:
     """Returns the JSON of a model. No other thread runs until the engine has written it, so it is
-    called while a tokenizer is loaded, never later."""
+    called while a tokenizer is loaded; for a Unigram only where tables are made, by their thread,
+    which takes a tenth of a second for 250,000 pieces."""
     state: bytes = model.__getstate__()
     return state
 
