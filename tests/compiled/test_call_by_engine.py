@@ -16,6 +16,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_to
 import tokpar
 from tests.conftest import at_most, needs_below_one, needs_kernel
 from tests.support.cached_texts import ENGLISH
+from tests.support.call_answers import own_ids, wrong_texts
 from tests.support.calls_drawn import ATOMS
 from tests.support.paths import VOCAB
 from tests.support.stage_configs import CLIP
@@ -26,7 +27,6 @@ from tokpar.compiled.compiled_call import CompiledCall
 from tokpar.compiled.segment_engine import SegmentEngine, space_cut_of
 from tokpar.errors import ChangedError
 from tokpar.facts.space_stages import SpaceCut
-from tokpar.process.interrupts import raise_foreign
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once, needs_below_one, needs_kernel]
 SEEDS = st.integers(0, 1 << 60)
@@ -156,31 +156,6 @@ def call_of(tokenizer: Tokenizer) -> CompiledCall | None:
     return call
 
 
-def own_ids(tokenizer: Any, text: str) -> list[int] | None:
-    """The engine's own ids, or None where it fails."""
-    try:
-        ids: list[int] = tokenizer.encode(text).ids
-    except BaseException as error:  # a panic of the engine is no Exception
-        raise_foreign(error)
-        return None
-    return ids
-
-
-def wrong_texts(tokenizer: Tokenizer, call: CompiledCall, texts: list[str]) -> list[str]:
-    """Returns the texts with other ids than the engine's: one by one, twice, and as a batch."""
-    expected, wrong = [own_ids(tokenizer, text) for text in texts], []
-    for _ in range(2):
-        for text, ids in zip(texts, expected, strict=True):
-            found = call.encode(text)
-            wrong += [text] if found is not None and found.tolist() != ids else []
-        if None not in expected:
-            rows, flags = call.rows(texts, 2)
-            wrong += [
-                t for k, t in enumerate(texts) if flags[k] and rows[k].tolist() != expected[k]
-            ]
-    return wrong
-
-
 @pytest.mark.parametrize("model", MODELS)
 @at_most(40)
 @given(seed=SEEDS)
@@ -194,7 +169,7 @@ def test_drawn_pipelines_have_the_engine_s_ids(model: str, seed: int) -> None:
     if call is None:
         return
     texts = [draw_text(draw, contents) for _ in range(30)]
-    assert wrong_texts(tokenizer, call, texts) == []
+    assert wrong_texts(tokenizer, call, texts, special=True) == []
 
 
 def small(normalizer: Any = None, pre_tokenizer: Any = None) -> Tokenizer:
@@ -245,7 +220,7 @@ def test_texts_of_each_length_have_the_engine_s_ids(words: list[str]) -> None:
     draw = random.Random(5)
     some = [word[: draw.randrange(1, len(word) + 1)] for word in words * 3]
     texts = [" ".join(some), "".join(some), " " * 20_000, "a" + " " * 9_000 + "b", "\n" * 3000]
-    assert wrong_texts(tokenizer, call, texts) == []
+    assert wrong_texts(tokenizer, call, texts, special=True) == []
 
 
 def byte_level(normalizer: Any) -> Tokenizer:
@@ -311,7 +286,10 @@ def test_a_first_prefix_is_not_put_behind_an_added_token() -> None:
     with_token(tokenizer, "<s>")
     call = call_of(tokenizer)
     assert call is not None
-    assert wrong_texts(tokenizer, call, ["abc", "<s>abc", "<s> abc", "abc <s>abc a<s>"]) == []
+    assert (
+        wrong_texts(tokenizer, call, ["abc", "<s>abc", "<s> abc", "abc <s>abc a<s>"], special=True)
+        == []
+    )
     assert call.encode("<s>abc") is None
     assert call.encode("<s> abc") is not None
 
@@ -330,7 +308,10 @@ def test_no_segment_ends_in_a_character_that_tokens_join_with_a_space() -> None:
     tokenizer = joining()
     call = call_of(tokenizer)
     assert call is not None
-    assert wrong_texts(tokenizer, call, [" é a", "aé a", "aé", "a é a a", "a a a aé a"]) == []
+    assert (
+        wrong_texts(tokenizer, call, [" é a", "aé a", "aé", "a é a a", "a a a aé a"], special=True)
+        == []
+    )
     assert call.encode("aé a") is None
     assert call.encode("a a a") is not None
 
@@ -363,7 +344,7 @@ def test_a_prefix_stands_for_the_space_at_a_cut(seed: int) -> None:
     for _ in "12":
         for text in texts:
             found = call.encode_plain(text)
-            assert found is None or found.tolist() == own_ids(plain, text), text
+            assert found is None or found.tolist() == own_ids(plain, text, special=True), text
     assert call.encode("the cat") is not None
     assert call.encode(" the cat") is call.encode("the cat ") is None
 
@@ -413,8 +394,8 @@ def test_many_ids_of_few_bytes_have_room() -> None:
     call = call_of(tokenizer)
     assert call is not None
     texts = ["\ufdfa", "\ufdfa" * 300, " ".join(["\ufdfa" * 50] * 90), "a \ufdfa" * 2000]
-    assert wrong_texts(tokenizer, call, texts) == []
-    assert wrong_texts(tokenizer, call, texts) == []
+    assert wrong_texts(tokenizer, call, texts, special=True) == []
+    assert wrong_texts(tokenizer, call, texts, special=True) == []
     assert call._call.encode(texts[2]).__class__ is bytes
 
 

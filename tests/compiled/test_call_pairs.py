@@ -18,6 +18,7 @@ from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizer
 import tokpar
 from tests.conftest import at_most, needs_below_one, needs_kernel
 from tests.support.cached_texts import ENGLISH
+from tests.support.call_answers import wrong_texts
 from tests.support.calls_drawn import draw_added, draw_text
 from tests.support.word_models import UnknownTokenError, bpe_ids, level_ids
 from tests.support.words_drawn import (
@@ -33,7 +34,6 @@ from tokpar.compiled.compiled_call import CompiledCall
 from tokpar.compiled.form_tables import forms_of
 from tokpar.compiled.merges import GateError
 from tokpar.compiled.pair_tables import GAP, OPEN, PASS, pair_tables_of
-from tokpar.process.interrupts import raise_foreign
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once, needs_below_one, needs_kernel]
 SEEDS = st.integers(0, 1 << 60)
@@ -54,31 +54,6 @@ def native_call(tokenizer: Tokenizer) -> CompiledCall:
     assert call is not None
     assert not call.asks_engine
     return call
-
-
-def own_ids(tokenizer: Any, text: str) -> list[int] | None:
-    """The engine's own ids, or None where it fails."""
-    try:
-        ids: list[int] = tokenizer.encode(text, add_special_tokens=False).ids
-    except BaseException as error:  # a panic of the engine is no Exception
-        raise_foreign(error)
-        return None
-    return ids
-
-
-def wrong_texts(tokenizer: Tokenizer, call: CompiledCall, texts: list[str]) -> list[str]:
-    """Returns the texts with other ids than the engine's: one by one, twice, and as a batch."""
-    expected, wrong = [own_ids(tokenizer, text) for text in texts], []
-    for _ in range(2):
-        for text, ids in zip(texts, expected, strict=True):
-            found = call.encode_plain(text)
-            wrong += [text] if found is not None and found.tolist() != ids else []
-        if None not in expected:
-            rows, flags = call.rows(texts, 2)
-            wrong += [
-                t for k, t in enumerate(texts) if flags[k] and rows[k].tolist() != expected[k]
-            ]
-    return wrong
 
 
 @pytest.mark.parametrize("kind", PAIRS)

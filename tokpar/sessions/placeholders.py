@@ -48,7 +48,7 @@ def expand_placeholders(
     pieces = divide(row.rope, ends)
     rows = [TranscriptRow(rope_of(pieces[0]), row.skipped_chars, row.skipped_ids)]
     context = Segment(content, own_id)
-    # the cuts beside a placeholder were firm in the text that is now before the context
+    # the window of a cut nearer than this holds text before the placeholder, which the row lacks
     near = max(firm_cuts_for(facts_of(tokenizer)).reach, len(content) + 1)
     for count, piece in zip(counts, pieces[2::2], strict=True):
         copies = np.repeat(own_id, count)

@@ -162,12 +162,10 @@ class _Reader:
         place = 0
         for segment in found:
             seam = self._cuts.seam(text, place)
-            if seam is not None and seam.absorbed == segment.absorbed_chars:
-                groups.append([segment])
-            elif groups:
-                groups[-1].append(segment)
-            else:
-                groups.append([segment])
+            is_firm = seam is not None and seam.absorbed == segment.absorbed_chars
+            if is_firm or not groups:
+                groups.append([])
+            groups[-1].append(segment)
             place += segment.chars
         return rope_of([join_segments(group) for group in groups])
 
