@@ -430,8 +430,9 @@ class Encoder:
         back to, at which at most `overlap` tokens of the whole text lie before the end of this
         chunk. It does not overlap where it would not reach further than this chunk.
 
-        The whole text is encoded once, region by region. Between certified cuts the ids of a chunk
-        are a slice of these ids (theorem 27). Other chunks are encoded alone, many together.
+        The whole text is encoded once, region by region, and each slice alone by the compiled call.
+        Without a compiled call the ids of a slice between certified cuts are a slice of the ids of
+        the whole text (theorem 27).
 
         `untrusted`, `control`: as in `encode`; the control tokens are those of the whole text.
 

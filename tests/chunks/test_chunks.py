@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import pickle
 import random
 import re
 from pathlib import Path
@@ -266,3 +267,14 @@ def test_the_command_writes_a_line_for_each_chunk(tmp_path: Path) -> None:
     )
     assert (again.code, again.out, again.err) == (0, "", "")
     assert out.read_text(encoding="utf-8") == outcome.out
+
+
+def test_a_pickled_chunk_knows_its_ends_without_the_text() -> None:
+    text = "One two three. " * 400
+    for chunk in tokpar.Encoder().chunks(text, 40, boundary="sentence"):
+        data = pickle.dumps(chunk)
+        copy = pickle.loads(data)
+        assert len(data) < 2_000
+        assert repr(copy) == repr(chunk)
+        assert (copy.start, copy.stop, copy.certified) == (chunk.start, chunk.stop, chunk.certified)
+        assert copy.ids.tolist() == chunk.ids.tolist()

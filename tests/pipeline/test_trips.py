@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -80,6 +81,18 @@ def test_counting_makes_no_encoding(encoder: tokpar.Encoder) -> None:
     encoder.count(TEXT, limit=5)
     assert within(trip_of(lambda: encoder.count(TEXT, limit=5)), 5, 9)
     assert encoder.count(TEXT, limit=5) == 6
+
+
+@pytest.mark.parametrize("boundary", ["token", "line", "sentence"])
+@pytest.mark.parametrize("overlap", [0, 64])
+def test_chunks_take_eighteen_files_and_seventy_functions(
+    encoder: tokpar.Encoder, boundary: Any, overlap: int
+) -> None:
+    text = f"{TEXT}\n" * 100
+    certified = [chunk.certified for chunk in encoder.chunks(text, 512, overlap, boundary)]
+    assert len(certified) > 9
+    trip = trip_of(lambda: [*encoder.chunks(text, 512, overlap, boundary)])
+    assert within(trip, 18, 70), trip
 
 
 def test_an_edit_of_a_session_takes_fifteen_files_and_sixty_functions(

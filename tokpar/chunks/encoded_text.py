@@ -18,6 +18,8 @@ from tokpar.types import Rows, Seam
 REGION, LOCATED = 1 << 20, 1 << 17
 """Code points of a region, which is encoded at once up to the next certified cut. The second is for
 tokenizers whose tokens do not tile the text: the engine may have to locate them."""
+_FEW = 4
+"""Tokens for each byte that continues a code point from which on such bytes are looked up."""
 _WINDOW = 64
 """Code points that a search for the next certified cut looks at in one step."""
 
@@ -28,7 +30,7 @@ def _no_seam(position: int) -> Seam | None:
 
 
 class EncodedText:
-    """The ids of `text` from the last `forget_before` on, as far as a caller asked.
+    """The ids of `text` from the last `start_behind` on, as far as a caller asked.
 
     `ids`: uint32. `starts`, `stops`: where the tokens lie, whole characters, int64, both ascending:
     a token that shares a character with another one has all of it. `stop`: the end of the encoded
@@ -41,6 +43,7 @@ class EncodedText:
         self.finder: CutFinder = finder_for(facts_of(tokenizer))
         self.has_cuts = self.finder.refusal_for(text) is None
         self._encode, self._is_tiled = encode, facts_of(tokenizer).tiles
+        self._is_compiled = encode.is_compiled
         self._region = max(REGION if self._is_tiled else LOCATED, least_region)
         self.ids: IdArray = np.empty(0, np.uint32)
         self.starts = self.stops = np.empty(0, np.int64)
@@ -68,18 +71,22 @@ class EncodedText:
         self.ids, self.starts, self.stops = ids, starts, stops
         return True
 
-    def forget_before(self, position: int) -> None:
-        """Drop the tokens that end at or before `position`, if they are many."""
-        count = self.tokens_before(position)
-        if 2 * count > len(self.ids):
-            self.ids = self.ids[count:]
-            self.starts, self.stops = self.starts[count:], self.stops[count:]
-
     def tokens_before(self, position: int) -> int:
         """Returns how many of the tokens end at or before `position`."""
         while position > self.stop and self.load():
             pass
         return int(self.stops.searchsorted(position, "right"))
+
+    def start_behind(self, position: int, count: int) -> int:
+        """Returns where the token starts that has `count` tokens between itself and `position`, or
+        the end of the text. Forgets the tokens that end at or before `position`, if they are
+        many."""
+        first = self.tokens_before(position)
+        if 2 * first > len(self.ids):
+            self.ids = self.ids[first:]
+            self.starts, self.stops = self.starts[first:], self.stops[first:]
+            first = 0
+        return self.token_start(first + count)
 
     def token_start(self, token: int) -> int:
         """Returns where token number `token` starts, or the end of the text."""
@@ -91,10 +98,20 @@ class EncodedText:
         """True if token number `token` shares no character with the token before it."""
         return token == 0 or self.stops[token - 1] <= self.starts[token]
 
-    def ids_between(self, start: int, stop: int) -> IdArray | None:
-        """Returns the ids of [start, stop), both certified cuts or ends; None if not known."""
-        first, last = self.tokens_before(start), self.tokens_before(stop)
-        return self.ids[first:last] if self.is_exact else None
+    def ids_alone(self, start: int, stop: int) -> IdArray:
+        """Returns the ids of [start, stop) as a text of its own.
+
+        The compiled call encodes each slice, sooner than a cut is certified. The engine encodes a
+        slice only if its ids are no slice of the ids that are known."""
+        if not self._is_compiled and self.is_exact and self.is_certified(start, stop):
+            first, last = self.tokens_before(start), self.tokens_before(stop)
+            if self.is_exact:
+                return self.ids[first:last]
+        return self.encode(Part(start, stop))
+
+    def is_certified(self, start: int, stop: int) -> bool:
+        """True if [start, stop) has the ids that it has in the whole text."""
+        return self.begins_alone(start) and self.ends_alone(stop)
 
     def encode(self, part: Part) -> IdArray:
         """Returns the ids of a part as a text of its own; uint32, (n,)."""
@@ -131,11 +148,15 @@ class EncodedText:
 def tiled_places(spans: SpanArray, text: str, begin: int) -> tuple[IntArray, IntArray]:
     """Returns where tokens that tile `text` start and stop. `begin`: where `text` begins. `spans`:
     UTF-8 bytes."""
-    if text.isascii():
-        return spans[:, 0] + begin, spans[:, 1] + begin
-    leads = np.frombuffer(text.encode(), np.int8) >= -64  # all but 10xxxxxx begin a code point
-    before = np.cumsum(leads, dtype=np.int32)
-    stops = before[spans[:, 1] - 1] + np.int64(begin)
+    inside = np.frombuffer(text.encode(), np.int8) < -64  # 10xxxxxx continues a code point
+    continuations = np.flatnonzero(inside)
+    if _FEW * len(continuations) < len(spans):
+        tokens = spans[:, 1].searchsorted(continuations, "right")
+        stops = spans[:, 1] - np.bincount(tokens, minlength=len(spans)).cumsum() + begin
+    else:
+        points = np.cumsum(~inside, dtype=np.int32)
+        stops = points[spans[:, 1] - 1] + np.int64(begin)
     starts = np.concatenate(([begin], stops[:-1]))
-    starts -= ~leads[spans[:, 0]]
+    if len(continuations):
+        starts -= inside[spans[:, 0]]
     return starts, stops

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
-from tokpar.arrays import IdArray, frozen_ids, has_surrogate
+from tokpar.arrays import frozen_ids, has_surrogate
 from tokpar.chunks.boundaries import BOUNDARIES, Boundary, places_of
 from tokpar.chunks.encoded_text import EncodedText
 from tokpar.chunks.special_tokens import SliceFrame, special_tokens_of
@@ -17,9 +18,6 @@ from tokpar.process.limits import require_choice, require_count, require_text
 from tokpar.results.adding_up import EncodesParts, Part
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_FIRST, _MOST, _GROWTH = 8, 1024, 8
-"""How many chunks are found at a time: few at first, so that the first chunk comes soon, and one
-after a chunk that did not fit: the next one may not fit either."""
 
 
 def text_chunks(
@@ -58,10 +56,7 @@ def require_no_surrogate(text: str) -> None:
 
 
 class _Chunker:
-    """Finds the chunks of one text from left to right.
-
-    Where the chunks end follows from the tokens of the whole text, as long as each slice fits. So
-    many slices are found first, and encoded together."""
+    """Finds the chunks of one text from left to right."""
 
     def __init__(
         self,
@@ -75,25 +70,21 @@ class _Chunker:
         self._places = places_of(boundary, whole)
         self._most, self._overlap = max_tokens, overlap
         self._budget = max_tokens - special.count
+        self._frames = special.around is None or special.count > 0
 
     def chunks(self) -> Iterator[TextChunk]:
         start, end, length = 0, 0, len(self._whole.text)
         while end < length:
-            self._whole.forget_before(start)
             chunk = self._search(start)
             if chunk.stop <= end:  # the overlap leaves no room for anything new
                 chunk = self._search(end)
             yield chunk
             end = chunk.stop
-            start = self._next_start(chunk.start, end)
-
-    def _last_start(self, start: int) -> int:
-        """Returns where the first token starts that has no room in a chunk from `start` on."""
-        return self._whole.token_start(self._whole.tokens_before(start) + self._budget)
+            start = self._next_start(chunk.start, end) if self._overlap else end
 
     def _search(self, start: int) -> TextChunk:
         """Returns the chunk from `start` on, by a look at one place after the other."""
-        last = self._last_start(start)
+        last = self._whole.start_behind(start, self._budget)
         for places in self._places:
             for stop in places.descend(start, last):
                 chunk = self._slice(start, stop)
@@ -104,17 +95,15 @@ class _Chunker:
     def _slice(self, start: int, stop: int) -> TextChunk | None:
         """Returns the chunk [start, stop), or None if it has too many ids alone."""
         whole = self._whole
-        is_certified = whole.begins_alone(start) and whole.ends_alone(stop)
-        ids = whole.ids_between(start, stop) if is_certified else None
-        ids = whole.encode(Part(start, stop)) if ids is None else ids
-        return self._chunk(start, stop, ids, is_certified)
-
-    def _chunk(self, start: int, stop: int, ids: IdArray, is_certified: bool) -> TextChunk | None:
-        """Returns a chunk of a slice and its ids, or None if it has too many ids."""
-        final = self._special.add_to_slice(ids, self._whole.text, start, stop)
-        if final is None or len(final) > self._most:
+        ids = whole.ids_alone(start, stop)
+        if self._frames:
+            final = self._special.add_to_slice(ids, whole.text, start, stop)
+            if final is None:
+                return None
+            ids = final
+        if len(ids) > self._most:
             return None
-        return TextChunk(start, stop, frozen_ids(final), is_certified)
+        return TextChunk(start, stop, frozen_ids(ids), partial(whole.is_certified, start, stop))
 
     def _cut_by_characters(self, start: int) -> TextChunk:
         """Returns a chunk that fits, while the chunk with one character more does not.
@@ -152,8 +141,6 @@ class _Chunker:
         """Returns where the chunk after [start, stop) begins: the first place at which at most
         `overlap` tokens of the whole text lie before `stop`."""
         whole = self._whole
-        if not self._overlap:
-            return stop
         first = whole.tokens_before(stop) - self._overlap
         low = max(start + 1, whole.token_start(first) if first > 0 else 0)
         for places in self._places:
