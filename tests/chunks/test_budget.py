@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from itertools import chain
 from typing import Any
 
@@ -16,6 +17,7 @@ from tests.conftest import drawn
 from tests.support.drawn_runs import NAMES, adapter_of, any_tokenizer, drawn_text, named
 from tests.support.fakes import WordHash
 from tokpar.chunks.budget import KeptTexts
+from tokpar.chunks.encoded_text import EncodedText
 from tokpar.errors import OptionError
 
 pytestmark = pytest.mark.ids
@@ -95,6 +97,20 @@ def test_lines_for_each_budget(name: str) -> None:
                 kept = check_kept(adapter_of(named(name)), texts, most, keep, as_messages)
                 certified += kept.is_certified and 0 < kept.count < kept.whole_count
     assert certified > 10 or name == "metaspace_unigram"
+
+
+def test_what_fits_whole_is_counted_and_not_located(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder, texts = tokpar.Encoder(), ["One two.", " Three", " four five."]
+    located: list[str] = []
+    own = EncodedText.load
+    monkeypatch.setattr(EncodedText, "load", lambda self: (located.append(self.text), own(self))[1])
+    kept = encoder.fit(texts, 100)
+    assert (kept.count, located) == (encoder.count("".join(texts)), [])
+    copy = pickle.loads(pickle.dumps(kept))
+    assert located
+    assert copy == kept
+    assert copy.counts == kept.counts
+    assert sum(kept.counts) == kept.count
 
 
 def test_texts_that_just_fit_are_kept_whole_and_certified() -> None:

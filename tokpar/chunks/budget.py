@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import Literal
 
@@ -32,15 +32,24 @@ class KeptTexts:
 
     `texts`: what is kept of each text, in order. `ranges`: its [start, stop), code points of the
     given text, at most two. `counts`: the ids of each; an id counts for the text in which its token
-    begins. `count`: their sum. `whole_count`: the ids of the given texts. `is_certified`: the kept
-    ids are the first and the last ids of the given texts."""
+    begins; each use locates the tokens. `count`: their sum. `whole_count`: the ids of the given
+    texts. `is_certified`: the kept ids are the first and the last ids of the given texts."""
 
     texts: tuple[str, ...]
     ranges: tuple[tuple[Range, ...], ...]
-    counts: tuple[int, ...]
+    _counts: Callable[[], tuple[int, ...]] | tuple[int, ...] = field(repr=False, compare=False)
     count: int
     whole_count: int
     is_certified: bool
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        found = self._counts
+        return found if isinstance(found, tuple) else found()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        fields = self.count, self.whole_count, self.is_certified
+        return type(self), (self.texts, self.ranges, self.counts, *fields)
 
 
 def fit_texts(
@@ -60,15 +69,19 @@ def fit_texts(
     else:
         _keep_ends(sections, budget, keep)
     ranges = tuple(some for section in sections for some in section.ranges())
-    counts = tuple(count for section in sections for count in section.counts())
     parts = [part for section in sections for part in section.parts]
     kept = [
         "".join(part[start:stop] for start, stop in some)
         for part, some in zip(parts, ranges, strict=True)
     ]
-    whole_count = sum(section.count for section in sections)
-    is_certified = all(section.is_certified for section in sections)
-    return KeptTexts(tuple(kept), ranges, counts, sum(counts), whole_count, is_certified)
+    return KeptTexts(
+        tuple(kept),
+        ranges,
+        lambda: tuple(count for section in sections for count in section.counts()),
+        sum(section.kept_count for section in sections),
+        sum(section.count for section in sections),
+        all(section.is_certified for section in sections),
+    )
 
 
 def _keep_ends(sections: Sequence[_Section], budget: int, keep: Keep) -> None:
@@ -112,7 +125,7 @@ class _Section:
         self.parts = parts
         self._text = parts[0] if len(parts) == 1 else "".join(parts)
         self._tokenizer, self._encode = tokenizer, encode
-        is_short = len(parts) == 1 and 0 < len(self._text) <= _SHORT
+        is_short = 0 < len(self._text) <= _SHORT
         self.count = len(encode.one(self._text) if is_short else self._whole.ids)
         self.kept_count = 0
         self.stop, self.start, self.is_certified = 0, len(self._text), True
@@ -146,6 +159,9 @@ class _Section:
             return
         for places in places_of("cut", self._whole):
             at, is_certified = place, isinstance(places, CutPlaces)
+            keeps_end = step > 0 or self.start < len(self._text)
+            if is_certified and keeps_end and self._whole.absorbs_each_cut:
+                continue
             for _ in range(_MOST_TRIES):
                 if step > 0:
                     found = places.first(at, len(self._text)) if at < len(self._text) else None

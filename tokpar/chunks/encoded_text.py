@@ -11,6 +11,7 @@ import numpy as np
 from tokpar.arrays import IdArray, IntArray, SpanArray
 from tokpar.contract.interfaces import Locates, TokenizerAdapter, facts_of
 from tokpar.cuts.finder import CutFinder, finder_for
+from tokpar.process.cached_property import cached_property
 from tokpar.results.adding_up import EncodesParts, Part, concatenate, encode_part
 from tokpar.results.spans import spans_of
 from tokpar.types import Rows, Seam
@@ -116,6 +117,15 @@ class EncodedText:
     def encode(self, part: Part) -> IdArray:
         """Returns the ids of a part as a text of its own; uint32, (n,)."""
         return encode_part(self.text, part, self._encode)
+
+    @cached_property
+    def absorbs_each_cut(self) -> bool:
+        """True if no text from a certified cut on has the ids that it has in the whole text: each
+        cut absorbs a space (theorem 6.4), and only edges of added tokens do not."""
+        if self.finder.facts.scheme != "dummy":
+            return False
+        edges = self.finder.edges
+        return edges.refusal is not None or not edges.occur(self.text)
 
     def begins_alone(self, position: int) -> bool:
         """True if the text from `position` on has the ids that it has in the whole text."""

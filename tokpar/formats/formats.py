@@ -7,6 +7,7 @@ and the special tokens of a tiktoken encoding are in code (`tokpar.formats.opena
 import base64
 import json
 import os
+from binascii import a2b_base64
 from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -30,9 +31,31 @@ def read_ranks(path: Source) -> Ranks:
 
     Raises FileFormatError, with the number of the line, for a line that is not a token and a rank,
     and for a repeated rank. Also raises it if a single byte of UTF-8 has no rank."""
+    lines = Path(path).read_bytes().splitlines()
+    ranks = _ranks_of(lines)
+    if ranks is None:
+        ranks = _ranks_line_by_line(lines, path)
+    require_bytes(SINGLE_BYTES, ranks, str(path))
+    return ranks
+
+
+def _ranks_of(lines: Sequence[bytes]) -> Ranks | None:
+    """Returns token -> rank, or None if a line is refused or repeats a token."""
+    try:
+        fields = [line.split() for line in lines if line]
+        ranks = {a2b_base64(token): int(rank) for token, rank in fields}
+    except ValueError:  # also for a line that has not two fields
+        return None
+    used = {*ranks.values()}
+    is_right = len(used) == len(fields) and min(used, default=0) >= 0
+    return ranks if is_right and max(used, default=0) <= MAX_ID else None
+
+
+def _ranks_line_by_line(lines: Sequence[bytes], path: Source) -> Ranks:
+    """Returns token -> rank, or raises FileFormatError with the number of the line."""
     ranks: Ranks = {}
     line_of: dict[bytes, int] = {}
-    for number, line in enumerate(Path(path).read_bytes().splitlines(), 1):
+    for number, line in enumerate(lines, 1):
         if line:
             try:
                 token, rank = _parse_rank_line(line, f"{path}, line {number}")
@@ -41,7 +64,6 @@ def read_ranks(path: Source) -> Ranks:
             ranks[token] = rank
             line_of[token] = number
     _require_one_token_each(ranks, line_of, path)
-    require_bytes(SINGLE_BYTES, ranks, str(path))
     return ranks
 
 
