@@ -9,7 +9,8 @@
 
    call_added.h finds added tokens, call_pretokens.h cuts at sure places and finds pre-tokens,
    call_characters.h cuts for a BPE over characters, call_pairs.h finds pre-tokens that two neighbours tell, call_listed.h lists segments for the engine, call_words.h looks
-   words up, call_longest.h and call_merges.h encode new ones, call_section.h leads the text through all of this.
+   words up, call_longest.h, call_merges.h and call_lanes.h encode new ones, call_block.h leads 256 segments of a BPE over
+   bytes through these, call_section.h leads the text through all of this.
    call_decode.h is the way back.
    call_compiler.h has what compilers say in different ways. */
 #define PY_SSIZE_T_CLEAN
@@ -17,6 +18,7 @@
 #include "call_compiler.h"
 #include "call_words.h"
 #include "call_merges.h"
+#include "call_lanes.h"
 #include "call_longest.h"
 #include "call_added.h"
 #include "call_pretokens.h"
@@ -64,7 +66,7 @@ static void free_scratch(Scratch *s)
         return;
     free_buffers(s);
     free_words(&s->learned), free_words(&s->runs), free_words(&s->listed);
-    free(s->front), free(s->met), free(s->neighbours), free(s);
+    free(s->front), free(s->block), free(s->met), free(s->neighbours), free(s);
 }
 
 static void put_scratch(Call *self, Scratch *s)

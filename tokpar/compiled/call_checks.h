@@ -35,10 +35,10 @@ static i64 bytes_of_word(const Words *w, const Word *slot)
 {
     u64 place = slot->b & (((u64)1 << 56) - 1);
     if (slot->b >> 56 != 255)
-        return slot->b >> 61 ? 0 : slot->b >> 56 & 15;
+        return slot->b >> 60 ? 0 : slot->b >> 56;
     if (place < 4 || place > (u64)w->keys_room)
         return -1;
-    i64 n = long_length(w, slot) & ~LONG_SEVERAL;
+    i64 n = long_length(w, slot);
     return n <= w->keys_room - (i64)place ? n : -1;
 }
 

@@ -44,6 +44,15 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 
 #define NONE 0xFFFFFFFFu
 
+/* Of a function whose call costs more than it does, or that must stay out of a loop, whatever the compiler counts. */
+#if HAS_GNU_C
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+#define NEVER_INLINE static __attribute__((noinline))
+#else
+#define ALWAYS_INLINE static __forceinline
+#define NEVER_INLINE static __declspec(noinline)
+#endif
+
 /* Asks the processor for what is at a place that is looked at soon. */
 static inline void fetch(const void *place)
 {

@@ -122,6 +122,8 @@ static i64 encode_unknown_segment(const Tables *t, Scratch *s, Key key, const u8
     return list_segment(s, key, p, n, count);
 }
 
+static inline Word *front_of(const Scratch *s, Key key) { return s->front + (key.hash >> 40) % FRONT; }
+
 /* Writes the ids of the segments of a group, and lists those that only the engine knows. */
 static i64 encode_listed_group(const Tables *t, Scratch *s, Group *g, i64 count)
 {
@@ -130,7 +132,7 @@ static i64 encode_listed_group(const Tables *t, Scratch *s, Group *g, i64 count)
         i64 n = g->size[k];
         Word *front = n < 16 ? front_of(s, g->key[k]) : NULL;
         const Words *w = &t->words;
-        const Word *known = front && is_front(front, g->key[k]) ? front : NULL;
+        const Word *known = front && front->a == g->key[k].a && front->b == g->key[k].b ? front : NULL;
         if (!known && n <= LONGEST_KEPT && !(known = find_word(w, g->key[k], p, n)) && s->learned.slot)
             known = find_word(w = &s->learned, g->key[k], p, n);
         if (!known) {

@@ -209,7 +209,7 @@ static int find_sure(const Machine *m, i64 states, SureCuts *found, int uses_avx
     free(open);
     (void)uses_avx2;
 #if HAS_AVX2
-    found->has_avx2 = uses_avx2 && __builtin_cpu_supports("avx2");
+    found->has_avx2 = uses_avx2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
 #endif
     return is_done;
 }
@@ -235,9 +235,11 @@ __attribute__((target("avx2"))) static inline __m256i looked_up(const u8 *table,
     return found;
 }
 
-__attribute__((target("avx2"))) static u64 cuts_by_avx2(const SureCuts *sure, const u8 *p, i64 at)
+__attribute__((target("avx2"))) static inline u64 cuts_by_avx2(const SureCuts *sure, const u8 *p, i64 at, int *is_ascii)
 {
     u64 cuts = 0;
+    __m256i low = _mm256_loadu_si256((const __m256i *)(p + at + 1)), high = _mm256_loadu_si256((const __m256i *)(p + at + 33));
+    *is_ascii = !_mm256_movemask_epi8(_mm256_or_si256(low, high));
     for (int k = 0; k < 64; k += 32) {
         __m256i left = looked_up(sure->left, _mm256_loadu_si256((const __m256i *)(p + at + k - 1)));
         __m256i right = looked_up(sure->right, _mm256_loadu_si256((const __m256i *)(p + at + k)));
@@ -248,16 +250,21 @@ __attribute__((target("avx2"))) static u64 cuts_by_avx2(const SureCuts *sure, co
 }
 #endif
 
-/* Returns the sure cuts at places at to at + 63 as bits. p[at - 1] and 64 more bytes are read. */
-static inline u64 sure_cuts(const SureCuts *sure, const u8 *p, i64 at)
+/* Returns the sure cuts at places at to at + 63 as bits. p[at - 1] and 65 more bytes are read. `*is_ascii`: set if the bytes
+   behind these places are all ASCII. */
+ALWAYS_INLINE u64 sure_cuts(const SureCuts *sure, const u8 *p, i64 at, int by_avx2, int *is_ascii)
 {
-    u64 cuts = 0;
+    u64 cuts = 0, high = 0;
 #if HAS_AVX2
-    if (sure->has_avx2)
-        return cuts_by_avx2(sure, p, at);
+    if (by_avx2)
+        return cuts_by_avx2(sure, p, at, is_ascii);
 #endif
-    for (int k = 0; k < 64; k++)
+    (void)by_avx2;
+    for (int k = 0; k < 64; k++) {
         cuts |= (u64)((sure->left[p[at + k - 1]] & sure->right[p[at + k]]) != 0) << k;
+        high |= p[at + k + 1] & 0x80;
+    }
+    *is_ascii = !high;
     return cuts;
 }
 

@@ -11,7 +11,7 @@ enum {
     MARGIN = 16,    /* bytes before a text: room for one space that is put before a section */
     OTHER_IDS = 64, /* special tokens around a text, and places that are written behind the ids */
     LEAST_RUN = 64, NEAR = 48, /* bytes of a run, and how far behind them a line end is preferred */
-    MET = 1 << 17, FRONT = 1 << 13,
+    MET = 1 << 17, FRONT = 1 << 14,
     KEPT_ROOM = 1 << 22
 };
 
@@ -61,6 +61,7 @@ typedef struct {
     i64 refused; /* runs, since the table of runs is full */
     u64 *neighbours; /* pairs of tokens, see may_follow */
     Word *front; /* segments of less than 16 bytes that were looked up last: few pages hold what most texts repeat */
+    struct Block *block; /* see call_block.h */
     u32 *met; /* marks of runs and segments that were met, each at one of four places of MET */
     Hole *holes;
     i64 hole_count, hole_room;
@@ -193,7 +194,7 @@ static i64 model_word(const Tables *t, Scratch *s, const u8 *p, i64 n, u32 *out)
 }
 
 /* Encodes one new word by its longest tokens, or by the merges. */
-static i64 merge_word(const Tables *t, Scratch *s, const u8 *p, i64 n, u32 *out)
+NEVER_INLINE i64 merge_word(const Tables *t, Scratch *s, const u8 *p, i64 n, u32 *out)
 {
     i64 count = n;
     if (t->misses_bytes && !has_all_bytes(t->byte_ids, p, n))
@@ -236,7 +237,7 @@ static void add_sample(Scratch *s, const u8 *p, i64 n, i64 first, i64 count)
 }
 
 /* Encodes one word at out[count:]. Returns the new count. */
-static i64 encode_word(const Tables *t, Scratch *s, Key key, const u8 *p, i64 n, int is_alone, i64 count)
+ALWAYS_INLINE i64 encode_word(const Tables *t, Scratch *s, Key key, const u8 *p, i64 n, int is_alone, i64 count)
 {
     u32 *out = s->out + count;
     const Word *known = find_word(&t->words, key, p, n);
@@ -321,8 +322,6 @@ static i64 add_hole_at(Scratch *s, const u8 *p, i64 start, i64 stop, i64 count)
     return add_hole(s, p, start, stop, count);
 }
 
-enum { LONGEST_SEGMENT = 24 }; /* bytes of segments that are looked up and learned */
-
 /* Encodes a segment by its pre-tokens. Returns the new count. */
 static i64 encode_segment(const Tables *t, Scratch *s, const u8 *p, i64 start, i64 stop, i64 count)
 {
@@ -344,90 +343,10 @@ static i64 encode_segment(const Tables *t, Scratch *s, const u8 *p, i64 start, i
             if ((count = encode_group(t, s, &g, ends == 1, count)) < 0)
                 return count == MISSES_BYTE ? add_hole_at(s, p, start, stop, first) : count;
     }
-    if (ends > 1 && stop - start <= LONGEST_SEGMENT && !s->is_placing)
-        learn(t, s, key_of(p + start, stop - start), p + start, stop - start, s->out + first, count - first, SEVERAL);
     return count;
 }
 
-static inline Word *front_of(const Scratch *s, Key key) { return s->front + (key.hash >> 40) % FRONT; }
-
-static inline int is_front(const Word *slot, Key key) { return slot->a == key.a && (slot->b & ~SEVERAL_BIT) == key.b; }
-
-/* Encodes segments: one that is known by one lookup. */
-static i64 encode_segments(const Tables *t, Scratch *s, Group *g, i64 count)
-{
-    for (int k = 0; k < g->count; k++)
-        if (g->size[k] <= LONGEST_SEGMENT && !is_front(front_of(s, g->key[k]), g->key[k]))
-            fetch_word(t, s, g->key[k]);
-    for (int k = 0; k < g->count && count >= 0; k++) {
-        const u8 *p = g->p + g->start[k];
-        i64 n = g->size[k];
-        const Words *w = &t->words;
-        const Word *known = NULL;
-        Word *front = n < 16 ? front_of(s, g->key[k]) : NULL;
-        if (front && is_front(front, g->key[k]))
-            known = front;
-        else if (n <= LONGEST_SEGMENT) {
-            known = find_entry(w, g->key[k], p, n, 1);
-            if (!known && s->learned.slot)
-                known = find_entry(w = &s->learned, g->key[k], p, n, 1);
-            if (front && known && known->id[0] >> 28 != MANY)
-                *front = *known;
-        }
-        if (!known || (s->is_placing && is_several(w, known))) {
-            count = encode_segment(t, s, g->p, g->start[k], g->start[k] + n, count);
-            continue;
-        }
-        count += copy_ids(w, known, s->out + count);
-        if (s->is_placing)
-            count = add_unit(s, p, n, count, 0);
-    }
-    g->count = 0;
-    return count;
-}
-
-static inline void add_segment(const Scratch *s, Group *g, i64 start, i64 stop)
-{
-    if (stop - start <= LONGEST_SEGMENT) {
-        Key key = add_key(g, start, stop);
-        fetch(front_of(s, key));
-        return;
-    }
-    g->start[g->count] = (int32_t)start;
-    g->size[g->count++] = (int32_t)(stop - start);
-}
-
-/* True if the normalizer may make another character of p[at], an ASCII character, and of the marks behind it:
-   a cut before it is certain for the text as it is written only. */
-static inline int may_compose(const Tables *t, const u8 *p, i64 at)
-{
-    int size;
-    return p[at + 1] >= 0x80 && t->quick_of[code_point(p + at + 1, &size)];
-}
-
-static i64 encode_bytes(const Tables *t, Scratch *s, u8 *p, i64 start, i64 stop, i64 count)
-{
-    Group g;
-    g.p = p, g.count = 0;
-    if (!s->front && !(s->front = calloc(FRONT, sizeof(Word))))
-        return NO_MEMORY;
-    for (i64 at = start + 1; at < stop; at += 64) {
-        u64 cuts = sure_cuts(&t->sure, p, at);
-        if (stop - at < 64)
-            cuts &= ((u64)1 << (stop - at)) - 1;
-        for (; cuts; cuts &= cuts - 1) {
-            i64 cut = at + lowest_bit(cuts);
-            if (may_compose(t, p, cut))
-                continue;
-            add_segment(s, &g, start, cut);
-            start = cut;
-            if (g.count == GROUP && (count = encode_segments(t, s, &g, count)) < 0)
-                return count;
-        }
-    }
-    add_segment(s, &g, start, stop);
-    return encode_segments(t, s, &g, count);
-}
+#include "call_block.h"
 
 /* ---- what was met */
 
@@ -569,10 +488,23 @@ static inline int ends_segment(const Tables *t, const u8 *p, i64 i)
         return kind == BLANK || kind == ISOLATED;
     }
     u32 left = code_point_before(p, i, &size), right = code_point(p + i, &size);
-    if (t->is_characters)
-        return is_cut(&t->characters, left, right);
-    return !t->quick_of[left] && !t->quick_of[right] && !t->quick_of[code_point(p + i + size, &size)] &&
-           is_sure(&t->sure, t->of_all.symbol_of, t->of_all.symbols, left, right);
+    return is_cut(&t->characters, left, right);
+}
+
+/* Returns the first place from i on at which a segment of a BPE over bytes may end, or stop. */
+static i64 next_sure_cut(const Tables *t, const u8 *p, i64 i, i64 stop)
+{
+    int size, next_size;
+    while ((p[i] & 0xC0) == 0x80)
+        i++;
+    u32 left = code_point_before(p, i, &size), right = code_point(p + i, &size), next;
+    for (; i < stop; i += size, size = next_size, left = right, right = next) {
+        next = code_point(p + i + size, &next_size);
+        if (!t->quick_of[left] && !t->quick_of[right] && !t->quick_of[next] &&
+            is_sure(&t->sure, t->of_all.symbol_of, t->of_all.symbols, left, right))
+            return i;
+    }
+    return stop;
 }
 
 /* Returns the end of the run that begins at `start`. Line ends are preferred: so texts that share lines
@@ -585,11 +517,24 @@ static inline i64 run_end(const Tables *t, const u8 *p, i64 start, i64 stop)
         i = line ? line - p + 1 : i + NEAR;
         if (t->asks_engine)
             return next_space_cut(t->sides, p, i - 1, start, stop);
+        if (!t->is_characters && !t->is_wordpiece && !t->has_pairs)
+            return next_sure_cut(t, p, i, stop);
         for (; i < stop; i++)
             if (ends_segment(t, p, i))
                 return i;
     }
     return stop;
+}
+
+/* Returns the key of p[0 : n], n >= 16: as key_of, but no product waits for the last one. */
+static inline Key key_of_run(const u8 *p, i64 n)
+{
+    static const u64 step = 0x9E3779B97F4A7C15u;
+    u64 hash = mixed(word_at(p + n - 16), word_at(p + n - 8)) + (u64)n, salt = step;
+    for (i64 i = 0; i + 16 <= n; i += 16, salt += step)
+        hash += mixed(word_at(p + i) ^ salt, word_at(p + i + 8) + salt);
+    hash ^= hash >> 32;
+    return (Key){hash, (u64)255 << 56, hash};
 }
 
 typedef struct { i64 end, size; Key key; } Run; /* size 0: it is not kept */
@@ -602,7 +547,7 @@ static inline Run run_at(const Tables *t, const Scratch *s, const u8 *p, i64 sta
     if (n < LEAST_RUN || n > LONGEST_KEPT)
         return run;
     run.size = n;
-    run.key = key_of(p + start, n);
+    run.key = key_of_run(p + start, n);
     fetch(marks_of(s, run.key));
     if (s->runs.slot)
         fetch(s->runs.slot + (run.key.hash & s->runs.mask));

@@ -3,13 +3,12 @@
    A slot has 32 bytes, two slots to a cache line:
 
      a                                b                                         id
-     | bytes 0-7                    | bytes 8-14 | several (1) | length (4) |  up to 4 ids |   at most 15 bytes
+     | bytes 0-7                    | bytes 8-14        | length (8)   |  up to 4 ids |   at most 15 bytes
      | hash                         | place in `keys` (7)             | 255 |  up to 4 ids |   longer
      id[0]: | count (4) | IS_ALONE | the first id (27) |     count 15: id[2] ids stand in `more`, from id[1] on
-     keys:  | several (1) length (31) | bytes |
+     keys:  | length (32) | bytes |
 
-   IS_ALONE: these bytes as a segment have these ids; several: as one of several pre-tokens, which is no word. A
-   free slot has b = 0. A word stands in one of PROBES slots in a row, so no text makes a lookup long. */
+   IS_ALONE: these bytes as a segment have these ids, too. A free slot has b = 0. A word stands in one of PROBES slots in a row, so no text makes a lookup long. */
 enum {
     PROBES = 32,
     LONGEST_KEPT = 1024,       /* bytes of a word that may be put into a table */
@@ -19,10 +18,8 @@ enum {
     TEXT_PADDING = 96          /* bytes behind a text that may be read */
 };
 
-/* A word; one that is a segment, too; the several pre-tokens of a segment. */
-enum { PART, ALONE, SEVERAL };
-static const u64 SEVERAL_BIT = (u64)1 << 60;
-static const u32 LONG_SEVERAL = 1u << 31;
+/* A word; one that is a segment, too. */
+enum { PART, ALONE };
 
 typedef struct { u64 a, b; u32 id[4]; } Word;
 
@@ -83,35 +80,25 @@ static inline u32 long_length(const Words *w, const Word *slot)
     return length;
 }
 
-static inline int is_long_word(const Words *w, const Word *slot, const u8 *p, i64 n, u32 ignored)
+static inline int is_long_word(const Words *w, const Word *slot, const u8 *p, i64 n)
 {
     const u8 *key = w->keys + (slot->b & (((u64)1 << 56) - 1));
-    return slot->b >> 56 == 255 && (long_length(w, slot) & ~ignored) == n && !memcmp(key, p, (size_t)n);
+    return slot->b >> 56 == 255 && long_length(w, slot) == n && !memcmp(key, p, (size_t)n);
 }
 
-/* True if the entry has the several pre-tokens of a segment. */
-static inline int is_several(const Words *w, const Word *slot)
+/* Returns the slot of a word, or NULL. */
+static inline const Word *find_word(const Words *w, Key key, const u8 *p, i64 n)
 {
-    return slot->b >> 56 == 255 ? long_length(w, slot) >> 31 : slot->b >> 60 & 1;
-}
-
-static inline const Word *find_entry(const Words *w, Key key, const u8 *p, i64 n, int is_segment)
-{
-    u64 at = key.hash & w->mask, kept = is_segment ? ~SEVERAL_BIT : ~(u64)0;
+    u64 at = key.hash & w->mask;
     for (int probe = 0; probe < PROBES; probe++, at = (at + 1) & w->mask) {
         const Word *slot = w->slot + at;
-        if (slot->a == key.a &&
-            (n < 16 ? (slot->b & kept) == key.b : is_long_word(w, slot, p, n, is_segment ? LONG_SEVERAL : 0)) &&
-            (!is_segment || slot->id[0] & IS_ALONE))
+        if (slot->a == key.a && (n < 16 ? slot->b == key.b : is_long_word(w, slot, p, n)))
             return slot;
         if (!slot->b)
             return NULL;
     }
     return NULL;
 }
-
-/* Returns the slot of a word, or NULL. */
-static inline const Word *find_word(const Words *w, Key key, const u8 *p, i64 n) { return find_entry(w, key, p, n, 0); }
 
 /* Copies the ids of a slot to `out`, and returns how many there are. Always writes 4 ids. */
 static inline i64 copy_ids(const Words *w, const Word *slot, u32 *out)
@@ -142,7 +129,7 @@ static inline Word *free_slot(Word *slots, u64 mask, u64 hash)
     return NULL;
 }
 
-/* Puts a word that is not in the table into it. Returns 0 if there is no room. `kind`: PART, ALONE or SEVERAL. */
+/* Puts a word that is not in the table into it. Returns 0 if there is no room. `kind`: PART or ALONE. */
 static int put_word(Words *w, Key key, const u8 *p, i64 n, const u32 *ids, i64 count, int kind)
 {
     int is_long = n >= 16, is_many = count > 4 || (count && ids[0] > ID_BITS);
@@ -158,13 +145,12 @@ static int put_word(Words *w, Key key, const u8 *p, i64 n, const u32 *ids, i64 c
     slot->a = key.a;
     slot->b = key.b;
     if (is_long) {
-        u32 length = (u32)n | (kind == SEVERAL ? LONG_SEVERAL : 0);
+        u32 length = (u32)n;
         memcpy(w->keys + w->keys_used, &length, 4);
         memcpy(w->keys + w->keys_used + 4, p, (size_t)n);
         slot->b |= (u64)w->keys_used + 4;
         w->keys_used += n + 4;
-    } else if (kind == SEVERAL)
-        slot->b |= SEVERAL_BIT;
+    }
     if (!is_many) {
         memcpy(slot->id, ids, 4 * (size_t)count);
         slot->id[0] |= (u32)count << 28; /* slots that are free, or were emptied, are zeros */
@@ -175,7 +161,7 @@ static int put_word(Words *w, Key key, const u8 *p, i64 n, const u32 *ids, i64 c
         slot->id[2] = (u32)count;
         w->more_used += count;
     }
-    if (kind != PART)
+    if (kind == ALONE)
         slot->id[0] |= IS_ALONE;
     w->count++;
     return 1;
@@ -185,7 +171,7 @@ static int put_word(Words *w, Key key, const u8 *p, i64 n, const u32 *ids, i64 c
 
 static u64 slot_hash(const Word *slot)
 {
-    return slot->b >> 56 == 255 ? slot->a : mixed(slot->a, slot->b & ~SEVERAL_BIT);
+    return slot->b >> 56 == 255 ? slot->a : mixed(slot->a, slot->b);
 }
 
 static void free_words(Words *w)
