@@ -95,6 +95,24 @@ def test_chunks_take_eighteen_files_and_seventy_functions(
     assert within(trip, 18, 70), trip
 
 
+@pytest.mark.parametrize("name", ["deepseek_part", "bert_part"])
+def test_chunks_encode_the_text_once_and_each_slice_once(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path))
+    encoder, text, sizes = tokpar.Encoder(VOCAB / f"{name}.json"), TEXT * 40, []
+    encoder.prepare()
+
+    def counted(own: Any) -> Any:
+        return lambda self, given: (sizes.append(len(given)), own(self, given))[1]
+
+    for method in ("encode_plain", "places"):
+        monkeypatch.setattr(CompiledCall, method, counted(getattr(CompiledCall, method)))
+    chunks = [*encoder.chunks(text, 100)]
+    assert len(chunks) > 9
+    assert 2 * len(text) == sum(sizes)
+
+
 def test_an_edit_of_a_session_takes_fifteen_files_and_sixty_functions(
     encoder: tokpar.Encoder,
 ) -> None:

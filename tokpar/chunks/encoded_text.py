@@ -62,9 +62,7 @@ class EncodedText:
             cut = self.finder.find(text, start + self._region, len(text), _WINDOW)
         self.stop = len(text) if cut is None else cut.position
         self._absorbed_chars = 0 if cut is None else cut.absorbed
-        part = Part(start, self.stop, skipped)
-        ids = self.encode(part)
-        starts, stops = self._locate(part, ids)
+        ids, starts, stops = self._encode_places(Part(start, self.stop, skipped))
         if len(self.ids):  # a copy of a million numbers costs as much as encoding them
             ids = concatenate([self.ids, ids])
             starts = np.concatenate([self.starts, starts])
@@ -136,10 +134,21 @@ class EncodedText:
         """True if the text before `position` has the ids that it has in the whole text."""
         return position == len(self.text) or self.seam(position) is not None
 
-    def _locate(self, part: Part, ids: IdArray) -> tuple[IntArray, IntArray]:
-        """Returns where the tokens of a part start and stop. The part is one place for all of them
-        if they cannot be located."""
+    def _encode_places(self, part: Part) -> tuple[IdArray, IntArray, IntArray]:
+        """Returns the ids of a part, and where its tokens start and stop: by one call if tokens do
+        not tile the text and the compiled call knows their places."""
         text = part.slice_of(self.text)
+        places = None if self._is_tiled else self._encode.places(text)
+        if places is None:
+            ids = self.encode(part)
+            return ids, *self._locate(part, text, ids)
+        self.is_exact = False
+        ids, spans, _ = places
+        return ids, *_ascending(spans, part)
+
+    def _locate(self, part: Part, text: str, ids: IdArray) -> tuple[IntArray, IntArray]:
+        """Returns where the tokens of a part start and stop. The part is one place for all of them
+        if they cannot be located. `text`: what the tokenizer got of the part."""
         try:
             if self._is_tiled and isinstance(self.tokenizer, Locates):
                 spans = self.tokenizer.locate(ids, text)
@@ -149,10 +158,18 @@ class EncodedText:
         except LookupError:
             self.is_exact = False
             return np.full(len(ids), part.start), np.full(len(ids), part.stop)
-        found = spans + (part.start + part.absorbed_chars)
-        if len(found) and part.absorbed_chars:
-            found[0, 0] = part.start
-        return np.maximum.accumulate(found[:, 0]), np.maximum.accumulate(found[:, 1])
+        return _ascending(spans, part)
+
+
+def _ascending(spans: SpanArray, part: Part) -> tuple[IntArray, IntArray]:
+    """Returns where the tokens of a part start and stop in the whole text, both ascending. `spans`:
+    code points of what the tokenizer got."""
+    first = part.start + part.absorbed_chars
+    starts = np.maximum.accumulate(spans[:, 0]) + first
+    stops = np.maximum.accumulate(spans[:, 1]) + first
+    if part.absorbed_chars:
+        starts[:1] = part.start
+    return starts, stops
 
 
 def tiled_places(spans: SpanArray, text: str, begin: int) -> tuple[IntArray, IntArray]:

@@ -117,13 +117,13 @@ class CutFinder:
             return self.pairs.certify(text, p)
         return found or self._find_unjoined(text, p, p + 1)
 
-    def find_each(self, text: str, size: int, window: int = 4096) -> list[Seam]:
+    def find_each(self, text: str, size: int, window: int = 4096, *, start: int = 0) -> list[Seam]:
         """Certified cuts that are `size` code points or more apart.
 
-        Each cut is the first one at `size` or more after the previous cut. Assumes that
-        `refusal_for` returned None."""
+        Each cut is the first one at `size` or more after the previous cut, the first one after
+        `start`. Assumes that `refusal_for` returned None."""
         seams: list[Seam] = []
-        target = size
+        target = start + size
         while target < len(text):
             seam = self.find(text, target, len(text), window)
             if seam is None:

@@ -185,22 +185,6 @@ class Window:
         likely = self.cuts.finder.likely(self.text, lower_bound + 1, len(self.text))
         return next(filter(None, map(self.seam, likely)), None)
 
-    def spread(self, start: int, stop: int, size: int) -> list[Seam]:
-        """Seams in (start, stop), each at least `size` code points after the one before."""
-        seams: list[Seam] = []
-        if self.cuts.refusal is not None:
-            return seams
-        target = start + size
-        while target < stop:
-            seam = self.cuts.finder.find(self.text, target, stop)
-            if seam is None:
-                break
-            target = seam.position + 1
-            if self.holds(seam):
-                seams.append(seam)
-                target = seam.position + size
-        return seams
-
     def holds(self, seam: Seam) -> bool:
         """True if a certified cut of the window's text stays certified whatever the text outside
         is."""

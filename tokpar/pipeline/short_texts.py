@@ -14,6 +14,7 @@ from tokpar.results.text_counts import COMPILED, ENGINE
 from tokpar.types import Rows
 
 if TYPE_CHECKING:
+    from tokpar.compiled.compiled_call import TokenPlaces
     from tokpar.results.encoding import Batch
 
 MOST_DIRECT_CHARS, MOST_DIRECT_TEXTS = 1 << 13, 32
@@ -59,6 +60,10 @@ class PartEncoder:
         """Returns the ids of one text; uint32, (n,). Raises as a call does."""
         ids = None if self._front is None else self._front.plain(text)
         return self._by_engine((text,))[0].ids if ids is None else ids
+
+    def places(self, text: str) -> TokenPlaces | None:
+        """Returns the ids of one text and where its tokens are; None if only the engine knows."""
+        return None if self._front is None else self._front.places(text)
 
     def _by_engine(self, texts: Sequence[str]) -> tuple[Rows, Mapping[str, int]]:
         is_small = len(texts) <= MOST_DIRECT_TEXTS and sum(map(len, texts)) <= MOST_DIRECT_CHARS

@@ -24,6 +24,10 @@ class EncodesParts(Protocol):
     def one(self, text: str) -> IdArray:
         """Returns the ids of one text; uint32, (n,)."""
 
+    def places(self, text: str) -> tuple[IdArray, SpanArray, IntArray] | None:
+        """Returns the ids of one text, the offsets of its tokens in code points, and the number of
+        the pre-token of each, by the compiled call; None if only the engine knows."""
+
     @property
     def is_compiled(self) -> bool:
         """True if the compiled call encodes them."""
@@ -61,9 +65,12 @@ def parts_between(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncodedParts:
-    """The parts of a text in their order, and their ids: row k of `rows` has those of part k."""
+    """The parts of a text in their order, and their ids: row k of `rows` has those of part k.
+
+    `texts`: what the tokenizer got of each part."""
 
     parts: Sequence[Part]
+    texts: Sequence[str]
     rows: Rows
 
     @property
@@ -85,13 +92,14 @@ def encode_parts(
 
     `origin`: where `text` begins in the whole text. Raises EngineError with positions of the whole
     text."""
+    texts = [part.slice_of(text) for part in parts]
     try:
-        rows = encode([part.slice_of(text) for part in parts])
+        rows = encode(texts)
     except EngineError as error:
         raise _placed(error, parts[min(error.row, len(parts) - 1)], origin) from error
     if len(rows) != len(parts):
         raise EngineError(f"got {len(rows)} rows of ids for {len(parts)} parts of a text")
-    return EncodedParts(parts, rows)
+    return EncodedParts(parts, texts, rows)
 
 
 def encode_part(text: str, part: Part, encode: EncodesParts, origin: int = 0) -> IdArray:

@@ -17,7 +17,6 @@ from tokpar.cuts.firm_cuts import firm_cuts_for
 from tokpar.results.adding_up import (
     EncodesParts,
     Part,
-    concatenate,
     encode_part,
     encode_parts,
     parts_between,
@@ -77,11 +76,11 @@ class Editing:
         absorbed = first_segment(removed).absorbed_chars if removed is not None else 0
         new = self._segments(own, first, absorbed)
         kept = 0 if left is None else left.count
-        ids = concatenate([segment.ids for segment in new])
         why = self._why_whole(own) if length and own and left is right is None else ""
         encoded = len(own) - sum(segment.absorbed_chars for segment in new)
-        same = first_difference(ids_after(removed, 0), ids)
-        whole = join_ropes(join_ropes(left, rope_of(new)), right)
+        added = rope_of(new)
+        same = first_difference(ids_after(removed, 0), ids_after(added, 0)) if removed else 0
+        whole = join_ropes(join_ropes(left, added), right)
         return Edit(whole, kept + same, encoded, first, first + len(own), why)
 
     def _check(self, rope: Rope, start: int, stop: int, text: str) -> None:
@@ -106,11 +105,12 @@ class Editing:
             ids = encode_part(text, Part(0, len(text), absorbed_chars), self._encode, start)
             return [Segment(text, ids, absorbed_chars)]
         parts = [*parts_between(cuts, len(text), 0, absorbed_chars)]
-        rows = encode_parts(text, parts, self._encode, start).rows
-        return [
-            Segment(text[part.start : part.stop], rows[k], part.absorbed_chars)
-            for k, part in enumerate(parts)
-        ]
+        found = encode_parts(text, parts, self._encode, start)
+        texts = (
+            text[part.start : part.start + part.absorbed_chars] + own
+            for part, own in zip(parts, found.texts, strict=True)
+        )
+        return [Segment(own, found.rows[k], parts[k].absorbed_chars) for k, own in enumerate(texts)]
 
     def _why_whole(self, text: str) -> str:
         if self._cuts.refusal is not None:

@@ -243,10 +243,10 @@ class _Judge:
 
 def _edges_in(row: TranscriptRow, cuts: StableCuts, encode: Encode) -> Iterator[tuple[int, int]]:
     """Yield (code points, ids) before each cut inside a text row that absorbs nothing."""
-    if row.data is not None:
-        return
     text, start, count = row.rope_text, 0, 0
-    for seam in Window(cuts, text, True, True).spread(row.skipped_chars, len(text), _APART):
+    if row.data is not None or cuts.finder.refusal_for(text) is not None:
+        return
+    for seam in cuts.finder.find_each(text, _APART, start=row.skipped_chars):
         if not seam.absorbed:
             count += len(encode(text[start : seam.position]))
             start = seam.position
