@@ -39,6 +39,7 @@ FILES = (
     "call_pairs",
     "call_wordpiece",
     "call_unigram",
+    "call_path",
     "merges_gate",
     "reader",
 )

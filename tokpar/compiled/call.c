@@ -26,6 +26,7 @@
 #include "call_wordpiece.h"
 #include "call_charsmap.h"
 #include "call_unigram.h"
+#include "call_path.h"
 #include "call_pairs.h"
 #include "call_word_model.h"
 #include "call_section.h"
@@ -263,7 +264,7 @@ static PyObject *call_encode_places(Call *self, PyObject *text)
 {
     i64 n;
     const char *utf8 = utf8_of(text, &n);
-    if (!utf8 || self->tables.asks_engine || self->tables.has_pairs)
+    if (!utf8 || self->tables.asks_engine || self->tables.has_pairs || self->tables.has_path)
         return no_answer();
     Scratch *s = take_scratch(self);
     if (!s || !take_text(s, utf8, n, 0)) {
@@ -608,6 +609,28 @@ static int take_unigram(Call *self, PyObject *arrays)
     return self->tables.has_unigram = 1;
 }
 
+/* `path_settings`: the id of the unknown piece, fallback to bytes, whether a mark is put before and behind a text, whether
+   spaces are joined, and escaped. */
+static int take_path(Call *self, PyObject *arrays)
+{
+    PathModel *m = &self->tables.path;
+    i64 scores;
+    const i64 *numbers = take_array(self, arrays, "path_settings", 8, 6, NULL);
+    if (!numbers || !(m->cells = take_array(self, arrays, "path_cells", sizeof(Cell), 1, &m->cell_count)) ||
+        !(m->symbols = take_array(self, arrays, "path_symbols", sizeof(Cell), 0, &m->symbol_cells)) ||
+        !(m->first = take_array(self, arrays, "path_first", 4, FIRST_CELLS, NULL)) ||
+        !(m->scores = take_array(self, arrays, "path_scores", 4, 1, &scores)) ||
+        !(m->byte_ids = take_array(self, arrays, "path_bytes", 4, 256, NULL)) ||
+        !(m->keys = take_array(self, arrays, "path_keys", 4, 0, &m->key_count)) ||
+        !(m->key_texts = take_array(self, arrays, "path_key_texts", 1, 4, &m->key_text_bytes)) ||
+        !(m->begins = take_array(self, arrays, "path_begins", 1, 1 << 13, NULL)))
+        return 0;
+    m->piece_count = scores - 1;
+    m->unknown = (u32)numbers[0], m->falls_back = numbers[1] != 0, m->adds_prefix = numbers[2] != 0;
+    m->adds_suffix = numbers[3] != 0, m->removes_spaces = numbers[4] != 0, m->escapes = numbers[5] != 0;
+    return 1;
+}
+
 static int take_added(Call *self, PyObject *arrays, Added *a)
 {
     Tables *t = &self->tables;
@@ -637,10 +660,13 @@ static int take_tables(Call *self, PyObject *arrays, const i64 *settings, Sizes 
     t->is_wordpiece = settings[0] == 2;
     t->asks_engine = settings[0] == 3;
     t->has_pairs = settings[0] == 4;
+    t->has_path = settings[0] == 5;
     t->most_learned = t->most_runs = settings[7];
     t->secret = (u64)settings[8];
     t->sample_mask = (u64)settings[9];
     t->longest_word = settings[10], t->longest_from = settings[11];
+    if (t->has_path)
+        return take_path(self, arrays) && take_words(self, arrays) && take_added(self, arrays, added) && take_others(self, arrays);
     int has_merges = !t->is_wordpiece && !t->asks_engine && !(t->has_pairs && settings[2] != WORD_BPE);
     return (!has_merges || take_merges(self, arrays, size)) && take_words(self, arrays) &&
            take_added(self, arrays, added) && take_others(self, arrays) &&
@@ -661,7 +687,7 @@ static int derive_tables(Tables *t, const Added *added, const Sizes *size, int u
         return 0;
     for (i64 k = 0; k < added->count; k++)
         t->may_move |= added->is_normalized[k] == MAY_MOVE;
-    if (t->is_characters || t->is_wordpiece || t->asks_engine || t->has_pairs)
+    if (t->is_characters || t->is_wordpiece || t->asks_engine || t->has_pairs || t->has_path)
         return 1;
     if (!(t->of_bytes = malloc(4 << 16)))
         return 0;
@@ -684,7 +710,7 @@ static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *names)
     Sizes size = {0};
     Added added = {0};
     const i64 *settings = take_array(self, arrays, "settings", 8, 13, NULL);
-    int done = settings && settings[0] >= 0 && settings[0] <= 4 && take_tables(self, arrays, settings, &size, &added);
+    int done = settings && settings[0] >= 0 && settings[0] <= 5 && take_tables(self, arrays, settings, &size, &added);
     if (done) {
         Py_BEGIN_ALLOW_THREADS
         done = check_added(&added) ? check_tables(t, &size) : 0;
@@ -798,7 +824,7 @@ static PyObject *call_seed(Call *self, PyObject *args)
         return NULL;
     const i64 *stop = ends.buf;
     i64 total = ends.len / 8;
-    int fits = self->is_seedable && !self->tables.asks_engine && ids.len / 4 >= total && is_whole.len >= total &&
+    int fits = self->is_seedable && !self->tables.asks_engine && !self->tables.has_path && ids.len / 4 >= total && is_whole.len >= total &&
                are_places(stop, total, data.len - 16), done = IS_FULL;
     Planting plant = {0};
     if (fits) {
@@ -883,7 +909,7 @@ static PyObject *call_is_sure(Call *self, PyObject *args)
     unsigned int a, b;
     if (!PyArg_ParseTuple(args, "II", &a, &b))
         return NULL;
-    int is_inside = !t->is_characters && !t->is_wordpiece && !t->asks_engine && !t->has_pairs && a < 0x110000 && b < 0x110000;
+    int is_inside = !t->is_characters && !t->is_wordpiece && !t->asks_engine && !t->has_pairs && !t->has_path && a < 0x110000 && b < 0x110000;
     return PyBool_FromLong(is_inside && is_sure(&t->sure, t->of_all.symbol_of, t->of_all.symbols, a, b));
 }
 

@@ -172,15 +172,31 @@ static int check_charsmap(const Charsmap *m)
     return !wrong;
 }
 
+/* True if each cell leads to cells, and each piece that ends in one is below `pieces`. */
+static int are_cells(const Cell *cells, i64 count, i64 pieces)
+{
+    i64 wrong = 0;
+    for (i64 k = 0; k < count; k++)
+        wrong |= ((i64)(cells[k].base | 255) >= count) | ((i64)(cells[k].tag >> LABEL_BITS) > pieces);
+    return !wrong;
+}
+
 /* Each cell leads to cells, and each piece that ends in one has a score. */
 static int check_unigram(const Unigram *u)
 {
-    i64 wrong = u->cell_count < 1 || u->prepends < NEVER || u->prepends > FIRST;
-    for (i64 k = 0; k < u->cell_count; k++)
-        wrong |= ((i64)(u->cells[k].base | 255) >= u->cell_count) | ((i64)(u->cells[k].tag >> LABEL_BITS) > u->piece_count);
+    i64 wrong = u->cell_count < 1 || u->prepends < NEVER || u->prepends > FIRST || !are_cells(u->cells, u->cell_count, u->piece_count);
     for (u32 c = 0; c < FIRST_CELLS; c++)
         wrong |= u->first[c] != NO_PIECE && u->first[c] >= u->cell_count;
     return !wrong;
+}
+
+static int check_path(const PathModel *m)
+{
+    i64 wrong = 0;
+    for (u32 c = 0; c < FIRST_CELLS; c++)
+        wrong |= m->first[c] != NO_PIECE && m->first[c] >= m->cell_count;
+    return !wrong && !m->key_texts[m->key_text_bytes - 1] && are_cells(m->cells, m->cell_count, m->piece_count) &&
+           are_cells(m->symbols, m->symbol_cells, m->piece_count);
 }
 
 /* Each symbol is a row of `cuts`, and no ASCII character is OPEN. Where bytes have names, a form has as many bytes as its
@@ -221,6 +237,8 @@ static int check_tables(const Tables *t, const Sizes *size)
 {
     if (!check_learned(t->most_learned) || !check_words(&t->words))
         return 0;
+    if (t->has_path)
+        return check_path(&t->path);
     if (t->asks_engine)
         return !t->has_unigram || (check_unigram(&t->unigram) && check_charsmap(&t->unigram.charsmap));
     if (t->has_pairs)

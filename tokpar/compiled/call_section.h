@@ -45,6 +45,8 @@ typedef struct {
     int has_pairs; /* the pre-tokenizer looks at pairs of characters, see call_pairs.h; the model is `word` */
     Pairs pairs;
     WordModel word;
+    int has_path; /* one path over the whole text, see call_path.h: no words, no added tokens */
+    PathModel path;
 } Tables;
 
 /* Bytes of the text that the engine encodes, at ids `place`; or a segment of the list: its number, and the row it is in. */
@@ -366,6 +368,7 @@ static inline int was_met(Scratch *s, Key key, u32 kind)
 
 #include "call_unigram_text.h"
 #include "call_listed.h"
+#include "call_path_text.h"
 
 /* ---- BPE over characters */
 
@@ -774,6 +777,10 @@ static i64 encode_text(const Tables *t, Scratch *s, i64 n, i64 count)
 {
     s->steps = 64 * n + 1024;
     s->was_rejected = 0;
+    if (t->has_path) {
+        s->hole_count = 0;
+        return encode_by_path(&t->path, s, s->text + MARGIN, n, count);
+    }
     i64 holes = t->asks_engine ? s->hole_count : 0; /* rows share a list */
     s->hole_count = holes;
     count = encode_sentence(t, s, &t->raw, encode_section, s->text + MARGIN, 0, n, count);

@@ -146,6 +146,16 @@ class Decodes(Protocol):
 
 
 @runtime_checkable
+class HasCompiledCall(Protocol):
+    """An adapter that has a compiled call (`path_call`); None: it will have none.
+
+    It may also have `why_not_compiled`, a str."""
+
+    @property
+    def later_call(self) -> Any: ...
+
+
+@runtime_checkable
 class HasSpec(Protocol):
     """An adapter that can be built again in another process."""
 

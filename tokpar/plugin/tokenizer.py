@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from tokpar.adapters.path_call import path_call
 from tokpar.arrays import (
     IdArray,
     SpanArray,
@@ -29,6 +30,7 @@ from tokpar.contract.interfaces import (
     TokenizerAdapter,
     facts_of,
 )
+from tokpar.contract.path_model import PathModel
 from tokpar.executors.serial_executor import check_spans, encode_piece, encode_rows
 from tokpar.formats.openai import KNOWN_ENCODINGS
 from tokpar.formats.vocabulary import byte_alphabet, letters_of
@@ -52,6 +54,7 @@ __all__ = [
     "IdArray",
     "Loader",
     "Origin",
+    "PathModel",
     "Piece",
     "PostProcesses",
     "Scheme",
@@ -74,6 +77,7 @@ __all__ = [
     "offsets_of",
     "origin_of",
     "own_call_of",
+    "path_call",
     "raise_foreign",
     "shipped_pattern",
     "traits_of",

@@ -12,8 +12,8 @@ import operator
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,96 +30,38 @@ from tokpar.plugin.tokenizer import (
     TokenizerSource,
     cached_property,
     hookimpl,
+    path_call,
+)
+from tokpar_sentencepiece.model_file import (
+    BPE,
+    CHAR,
+    NORMAL,
+    UNIGRAM,
+    UNUSED,
+    USER_DEFINED,
+    WORD,
+    Model,
+    read_kind,
+    read_model,
+    read_path_model,
 )
 
 NEEDED = (0, 2, 3)
 """The first version in which all settings of `encode` can be read back."""
+COMPARED = ("0.2.3",)
+"""The versions whose ids of Unigram models the compiled call gives: 0.2.1 has others."""
+DRAWN_PIECES = 200
+"""Pieces of which texts are drawn that the library and the compiled call are compared on."""
 SETTINGS = ("add_bos", "add_eos", "reverse", "enable_sampling", "nbest_size", "alpha")
 """Keywords of the library's `encode` that change ids."""
 SPACE = "▁"
 
-# Of sentencepiece_model.proto: TrainerSpec.ModelType and SentencePiece.Type.
-UNIGRAM, BPE, WORD, CHAR = 1, 2, 3, 4
-NORMAL, USER_DEFINED, UNUSED = 1, 4, 5
 KINDS = {UNIGRAM: "Unigram", BPE: "BPE", WORD: "Word", CHAR: "Char"}
 NOT_BPE = {
     UNIGRAM: "a Unigram model scores the text as a whole: pieces may depend on what is far away",
     WORD: "a word model makes one id of unknown words next to each other",
     CHAR: "nothing is proved about a character model",
 }
-
-
-@dataclass(frozen=True)
-class Model:
-    """How a model file turns texts into pieces. `pieces`: (text, type) by id."""
-
-    kind: int
-    pieces: tuple[tuple[str, int], ...]
-    normalizer: str
-    has_char_map: bool
-    dummy_prefix: bool
-    removes_spaces: bool
-    escapes_spaces: bool
-    space_is_suffix: bool
-
-
-def read_model(data: bytes) -> Model:
-    """The model in a serialized ModelProto. Raises ValueError for other bytes."""
-    parts = list(fields(data))
-    specs: dict[int, dict[int, Any]] = {2: {}, 3: {}}
-    for number, value in parts:
-        if number in specs:  # one message may come in several parts
-            specs[number] |= fields(value)
-    trainer, normalizer = specs[2], specs[3]
-    return Model(
-        kind=trainer.get(3, UNIGRAM),
-        pieces=tuple(_piece(dict(fields(value))) for number, value in parts if number == 1),
-        normalizer=normalizer.get(1, b"").decode("utf-8", "replace"),
-        has_char_map=bool(normalizer.get(2)),
-        dummy_prefix=bool(normalizer.get(3, True)),
-        removes_spaces=bool(normalizer.get(4, True)),
-        escapes_spaces=bool(normalizer.get(5, True)),
-        space_is_suffix=bool(trainer.get(24, False)),
-    )
-
-
-def _piece(parts: Mapping[int, Any]) -> tuple[str, int]:
-    return parts.get(1, b"").decode("utf-8", "replace"), parts.get(3, NORMAL)
-
-
-def fields(message: bytes) -> Iterator[tuple[int, Any]]:
-    """(number, value) of each field of a protocol buffer message; a value is an int, or undecoded
-    bytes.
-
-    b"\\x08\\x05\\x12\\x01a" -> (1, 5), (2, b"a"). Raises ValueError for other bytes."""
-    place = 0
-    while place < len(message):
-        key, place = _varint(message, place)
-        kind, size = key & 7, 0
-        if kind == 0:
-            value, place = _varint(message, place)
-            yield key >> 3, value
-            continue
-        if kind == 2:
-            size, place = _varint(message, place)
-        size = {1: 8, 2: size, 5: 4}.get(kind, len(message))
-        if place + size > len(message):
-            raise ValueError(f"no protocol buffer: a field of kind {kind} at byte {place}")
-        yield key >> 3, message[place : place + size]
-        place += size
-
-
-def _varint(message: bytes, place: int) -> tuple[int, int]:
-    """The number at a place, in groups of seven bits with the lowest group first; and the place
-    behind it."""
-    value = shift = 0
-    for stop in range(place, min(place + 10, len(message))):
-        byte = message[stop]
-        value |= (byte & 127) << shift
-        if byte < 128:
-            return value, stop + 1
-        shift += 7
-    raise ValueError(f"no protocol buffer: the number at byte {place} has no end")
 
 
 def objection(model: Model) -> str | None:
@@ -211,6 +153,46 @@ class SentencePieceTokenizer:
         split."""
         model = read_model(self._processor.serialized_model_proto())
         return facts_of_model(model, bool(self._settings["enable_sampling"]))
+
+    @cached_property
+    def later_call(self) -> Any:
+        """The compiled call of a Unigram; None for other models, which `why_not_compiled` names."""
+        return None if isinstance(self._made_call, str) else self._made_call
+
+    @property
+    def why_not_compiled(self) -> str:
+        """Why no compiled call encodes texts, in words; empty if one does."""
+        found = self._made_call
+        why: str = found if isinstance(found, str) else found.why_none
+        return why
+
+    @cached_property
+    def _made_call(self) -> Any:
+        version = library().__version__
+        data = self._processor.serialized_model_proto()
+        if self._settings["enable_sampling"]:
+            return "enable_sampling draws pieces"
+        if read_kind(data) != UNIGRAM:
+            return "the compiled call has no such model of SentencePiece"
+        if version not in COMPARED:
+            return f"sentencepiece {version} was not compared; {COMPARED[-1]} was"
+        ids = self.special_tokens
+        return path_call(
+            ["sentencepiece", version, data],
+            partial(read_path_model, data),
+            self._encode_each,
+            self._some_pieces,
+            None if ids is None else (ids[0].tolist(), ids[1].tolist()),
+        )
+
+    def _encode_each(self, texts: Sequence[str]) -> list[IdArray]:
+        return [self.encode(text) for text in texts]
+
+    def _some_pieces(self) -> list[str]:
+        count = self._processor.get_piece_size()
+        places = range(0, count, max(1, count // DRAWN_PIECES))
+        pieces: list[str] = self._processor.id_to_piece([*places])
+        return [piece.replace(SPACE, " ") for piece in pieces]
 
     def encode(self, text: str) -> IdArray:
         """The ids without BOS and EOS, in the order of the text."""
