@@ -71,6 +71,23 @@ def test_a_form_gives_what_the_original_gives_and_is_answered_or_handed_over(
         assert {k: v for k, v in new.items() if v} == {way: count}
 
 
+@pytest.mark.ids
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("name", SMALL)
+def test_batches_of_passages_have_the_arrays_of_the_original(name: str, side: str) -> None:
+    own, mine = pair(name)
+    texts = [TEXT[k : k + 9 * (k % 44)] for k in range(64)]
+    cut = {"padding": True, "padding_side": side, "truncation": True, "max_length": 50}
+    more = {"return_special_tokens_mask": True, "return_tensors": "np", "return_length": True}
+    before = mine.tokpar_texts["compiled"]
+    got, expected = (each(texts, **cut, **more) for each in (mine, own))
+    assert mine.tokpar_texts["compiled"] - before == len(texts)
+    assert got.keys() == expected.keys()
+    for column in got:
+        assert got[column].dtype == expected[column].dtype
+        assert got[column].tolist() == expected[column].tolist()
+
+
 @cache
 def attributes(name: str) -> list[dict[str, Any]]:
     return [copied_settings(vars(each)) | _plain(vars(each)) for each in pair(name)]

@@ -1,9 +1,10 @@
-"""Answers of calls with short texts, straight from the compiled call."""
+"""Answers of calls of a transformers tokenizer, straight from the compiled call."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,21 +14,20 @@ from transformers.utils import TensorType
 
 from tokpar.adapters.hf_quick_look import QuickLook
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
+from tokpar.chunks.end_ids import has_ends
 from tokpar.compiled.front import LONGEST_ALONE
 from tokpar.integrations.hf_arguments import Form, Forms
 from tokpar.integrations.hf_encodings import OWN_ANSWERS, EncodedCall
 from tokpar.results.text_counts import COMPILED
 
 if TYPE_CHECKING:
-    from tokpar.arrays import IntArray, SpanArray
+    from tokpar.arrays import IdArray, IntArray, SpanArray
     from tokpar.compiled.compiled_call import TokenPlaces
     from tokpar.compiled.front import Front
     from tokpar.encoder import Encoder
     from tokpar.integrations.hf import Acceleration
     from tokpar.types import Rows
 
-MOST_TEXTS, MOST_CHARS = 32, 1 << 13
-"""Texts of a batch, and their code points, up to which the caller's thread encodes all of them."""
 _LOOK_AGAIN = 1e-3
 """Seconds after a whole look for which quick looks do."""
 _STR = {str}
@@ -138,23 +138,35 @@ class Answers:
         """What the compiled call knows of texts. Raises MismatchError."""
         columns, more = form.columns, (form.frame, form.columns, form.add_special_tokens)
         if "offset_mapping" not in columns.names:
-            rows = [self._front.plain(text) for text in texts]
-            known = [row for row in rows if row is not None]
-            return (
-                None if len(known) < len(rows) else EncodedCall(self._adapter, texts, known, *more)
-            )
+            rows = self._rows(texts)
+            return None if rows is None else EncodedCall(self._adapter, texts, rows, *more)
         found = [self._front.places(text) for text in texts]
         places = [each for each in found if each is not None]
         return None if len(places) < len(found) else PlacedCall(self._adapter, texts, places, *more)
 
+    def _rows(self, texts: list[str]) -> Sequence[IdArray] | None:
+        """The ids of each text, or None if the compiled call does not know all of them."""
+        if len(texts) == 1:
+            row = self._front.plain(texts[0])
+            return None if row is None else [row]
+        known = self._front.many(texts)
+        if known is None or not all(known[1]):
+            return None
+        ids, edges = known[0].ids, known[0].offsets.tolist()
+        return [ids[start:stop] for start, stop in pairwise(edges)]
+
     def _takes(self, texts: list[str], form: Form | None) -> bool:
-        """False where more than one thread, or less than the whole text, should be encoded."""
+        """False where less than a whole text is enough, and for offsets of so many code points that
+        several threads find them sooner."""
         is_one = len(texts) == 1
         chars = len(texts[0]) if is_one else sum(map(len, texts))
-        if form is None or chars < self._least or len(texts) > MOST_TEXTS:
+        if form is None or chars < self._least:
             return False
-        most = LONGEST_ALONE if is_one and form.columns.truncation is None else MOST_CHARS
-        return chars < most
+        if form.columns.truncation is not None:
+            most = form.columns.truncation["max_length"] - form.frame.special_count
+            if has_ends(max(texts, key=len), most):
+                return False
+        return chars < LONGEST_ALONE or "offset_mapping" not in form.columns.names
 
 
 class PlacedCall(EncodedCall):

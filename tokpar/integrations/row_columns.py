@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tokpar.adapters.hf_postprocess import postprocess_of
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
+from tokpar.arrays import IdArray, IntArray
 
 _NO_PADDING = {"pad_id": 0, "pad_type_id": 0, "pad_token": ""}
 
@@ -105,7 +106,8 @@ class CallColumns:
         """How many ids of padding each text gets. `kept_ids`: the ids that truncation leaves."""
         if self.padding is None:
             return [0] * len(kept_ids)
-        counts = [len(row) + frame.special_count for row in kept_ids]
+        special = frame.special_count
+        counts = [len(row) + special for row in kept_ids]
         length, multiple = self.padding["length"], self.padding["pad_to_multiple_of"]
         wanted = max(counts, default=0) if length is None else length
         wanted += -wanted % multiple if multiple else 0
@@ -126,6 +128,7 @@ class CallColumns:
         tokens have in "offset_mapping" and "tokens", if these columns are asked for."""
         pads = self.pads(frame, kept_ids)
         is_array = self.tensors is not None and len({*map(add, map(len, kept_ids), pads)}) == 1
+        rectangle = _Rectangle.of(frame, kept_ids, pads, self.pads_left) if is_array else None
         columns: dict[str, Any] = {}
         for name in self.names:
             if name == "length":
@@ -134,12 +137,12 @@ class CallColumns:
                 columns[name] = np.array(lengths, dtype=np.int64) if is_array else lengths
                 continue
             part = self._part(name, frame, kept_ids, parts)
-            if not is_array:
+            if rectangle is None:
                 columns[name] = self._lists(part, kept_ids, pads)
             elif name == "offset_mapping":
                 columns[name] = np.array(self._lists(part, kept_ids, pads), dtype=np.int64)
             else:
-                columns[name] = self._array(part, kept_ids, pads)
+                columns[name] = rectangle.filled(part)
         return columns
 
     def lists(
@@ -185,16 +188,42 @@ class CallColumns:
             return [more + row for row, more in zip(rows, fillings, strict=True)]
         return [row + more for row, more in zip(rows, fillings, strict=True)]
 
-    def _array(
-        self, part: _Part, kept_ids: Sequence[Any], pads: Sequence[int]
-    ) -> NDArray[np.int64]:
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rectangle:
+    """Where the tokens of texts are in an array (texts, ids) with special tokens and padding.
+
+    `ids`: those of all texts, uint32. `starts`, `stops`: the columns of each text, int64 (texts,).
+    `is_token`: True for each token of a text, bool (texts, ids)."""
+
+    ids: IdArray
+    starts: IntArray
+    stops: IntArray
+    is_token: NDArray[np.bool_]
+
+    @classmethod
+    def of(
+        cls, frame: Frame, kept_ids: Sequence[IdArray], pads: Sequence[int], pads_left: bool
+    ) -> _Rectangle:
+        """Returns the rectangle of texts that have as many ids with their `pads`, see `pads`."""
+        before, behind = map(len, frame.ids)
+        sizes = np.fromiter(map(len, kept_ids), dtype=np.int64, count=len(kept_ids))
+        padding = np.array(pads if pads_left else (), dtype=np.int64)
+        starts = before + (padding if pads_left else np.zeros_like(sizes))
+        stops = starts + sizes
+        columns = np.arange(before + len(kept_ids[0]) + behind + pads[0])
+        is_token = (columns >= starts[:, None]) & (columns < stops[:, None])
+        ids = kept_ids[0] if len(kept_ids) == 1 else np.concatenate(kept_ids)
+        return cls(ids, starts, stops, is_token)
+
+    def filled(self, part: _Part) -> NDArray[np.int64]:
+        """Returns a column as an array. Its middle is the ids, or one value for all tokens."""
         before, middle, behind, filling = part
-        width = len(before) + len(kept_ids[0]) + len(behind) + pads[0]
-        found = np.full((len(kept_ids), width), filling, dtype=np.int64)
-        for row, ids, pad in zip(found, kept_ids, pads, strict=True):
-            start = len(before) + (pad if self.pads_left else 0)
-            stop = start + len(ids)
-            row[start - len(before) : start] = before
-            row[start:stop] = ids if middle is kept_ids else middle
-            row[stop : stop + len(behind)] = behind
+        found = np.full(self.is_token.shape, filling, dtype=np.int64)
+        found[self.is_token] = middle if isinstance(middle, int) else self.ids
+        rows = np.arange(len(found))
+        for k, value in enumerate(before):
+            found[rows, self.starts - len(before) + k] = value
+        for k, value in enumerate(behind):
+            found[rows, self.stops + k] = value
         return found
