@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -123,3 +124,43 @@ def test_a_pre_token_that_looks_ahead_is_no_segment() -> None:
     for _ in range(60):
         text = "".join(draw.choices(["ab", "abab", "ba", "c", " ", "\n", ",", "é", "1"], k=600))
         assert call.encode_plain(text).tolist() == tokenizer.encode(text).ids
+
+
+def test_parts_of_one_place_ask_for_the_same_learned_words() -> None:
+    """Threads that share a batch or a text again find what was learned of each part of it."""
+    tokenizer = chain_tokenizer()
+    call = call_of(tokenizer)
+    texts = ["ab c " * 100 + str(k) for k in range(800)]
+    rows = [tokenizer.encode(text).ids for text in texts]
+    asked = RecordingCall(call._call)
+    call._call = asked
+    found, _ = call.rows(texts, 2)
+    assert [found[k].tolist() for k in range(800)] == rows
+    assert sorted(asked.homes) == [0, 0, 0, 0, 1, 1, 1, 1]
+    asked.homes.clear()
+    ids, _ = call.encode_long(" ".join(texts), 2)
+    assert ids.tolist() == tokenizer.encode(" ".join(texts)).ids
+    assert sorted(asked.homes) == [0, 1]
+    for home in (0, 5, 1 << 40):
+        ids = asked.encode_part(texts[0], 0, len(texts[0]), home)
+        assert np.frombuffer(ids, np.uint32).tolist() == rows[0]
+    with pytest.raises(ValueError, match="fit"):
+        asked.encode_part(texts[0], 0, 1, -1)
+    with pytest.raises(ValueError, match="fit"):
+        asked.encode_rows(("a", "b"), -1)
+
+
+class RecordingCall:
+    """Notes which learned words are asked for."""
+
+    def __init__(self, call: Any) -> None:
+        self._call = call
+        self.homes: list[int] = []
+
+    def encode_part(self, text: str, start: int, stop: int, home: int) -> Any:
+        self.homes.append(home)
+        return self._call.encode_part(text, start, stop, home)
+
+    def encode_rows(self, texts: tuple[str, ...], home: int) -> Any:
+        self.homes.append(home)
+        return self._call.encode_rows(texts, home)

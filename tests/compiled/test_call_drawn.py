@@ -302,7 +302,7 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
             make.Call(arrays)
     adapter: Any = tokpar.load(DRAWN["characters"](random.Random(1)))
     call = adapter.later_call.call._call
-    with pytest.raises(TypeError, match="takes a tuple"):
+    with pytest.raises(TypeError, match="must be tuple"):
         call.encode_rows(["a"])
     edges = np.array([0, 9], dtype=np.int64)
     with pytest.raises(ValueError, match="edges"):

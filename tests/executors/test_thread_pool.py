@@ -88,6 +88,19 @@ def test_whoever_asks_for_shared_work_does_some_of_it() -> None:
     assert len(threads) == 2
 
 
+def test_jobs_are_taken_from_both_ends() -> None:
+    both = threading.Barrier(2)
+
+    def job(number: int) -> tuple[int, bool]:
+        if number in (0, 3):
+            both.wait(60)
+        return number, threading.current_thread() is threading.main_thread()
+
+    found = dict(share(job, range(4), 2, both_ends=True))
+    assert found[0]
+    assert not found[3]
+
+
 def test_a_thread_of_the_pool_shares_with_nobody() -> None:
     """While the other thread of the pool has nothing to do."""
 

@@ -51,14 +51,18 @@ typedef struct {
 
 /* ---- scratches */
 
-static Scratch *take_scratch(Call *self)
+/* Returns a scratch, or NULL without memory. `home`: the place of the one that is preferred, >= 0. */
+static Scratch *take_scratch(Call *self, i64 home)
 {
-    for (int k = 0; k < SPARE; k++) {
-        void *found = is_taken(self->spare + k) ? swapped(self->spare + k, NULL) : NULL;
+    for (i64 k = home; k < home + SPARE; k++) {
+        void *found = is_taken(self->spare + k % SPARE) ? swapped(self->spare + k % SPARE, NULL) : NULL;
         if (found)
             return found;
     }
-    return calloc(1, sizeof(Scratch));
+    Scratch *s = calloc(1, sizeof(Scratch));
+    if (s)
+        s->home = (int)(home % SPARE);
+    return s;
 }
 
 static void free_scratch(Scratch *s)
@@ -177,12 +181,12 @@ static PyObject *unfinished(const Tables *t, const Scratch *s, i64 count)
     return NULL;
 }
 
-static PyObject *encode(Call *self, const char *utf8, i64 n, int is_plain)
+static PyObject *encode(Call *self, const char *utf8, i64 n, int is_plain, i64 home)
 {
     i64 count = is_plain ? 0 : self->before_count;
     if (!utf8)
         return no_answer();
-    Scratch *s = take_scratch(self);
+    Scratch *s = take_scratch(self, home);
     if (!s || !take_text(s, utf8, n, 0)) {
         put_scratch(self, s);
         return PyErr_NoMemory();
@@ -210,14 +214,14 @@ static PyObject *call_encode(Call *self, PyObject *text)
 {
     i64 n;
     const char *utf8 = utf8_of(text, &n);
-    return encode(self, utf8, n, 0);
+    return encode(self, utf8, n, 0, 0);
 }
 
 static PyObject *call_encode_plain(Call *self, PyObject *text)
 {
     i64 n;
     const char *utf8 = utf8_of(text, &n);
-    return encode(self, utf8, n, 1);
+    return encode(self, utf8, n, 1, 0);
 }
 
 /* Returns where a code point begins in n bytes of UTF-8, counted by blocks; n if there are fewer. */
@@ -239,15 +243,15 @@ static i64 byte_of(const char *utf8, i64 n, i64 index)
     return at;
 }
 
-/* Encodes text[start:stop] as encode_plain, from the UTF-8 that the whole str keeps. */
+/* Encodes text[start:stop] as encode_plain, from the UTF-8 that the whole str keeps. `home`: see take_scratch. */
 static PyObject *call_encode_part(Call *self, PyObject *args)
 {
     PyObject *text;
-    Py_ssize_t start, stop;
+    Py_ssize_t start, stop, home = 0;
     i64 n;
-    if (!PyArg_ParseTuple(args, "Unn", &text, &start, &stop))
+    if (!PyArg_ParseTuple(args, "Unn|n", &text, &start, &stop, &home))
         return NULL;
-    if (start < 0 || stop < start)
+    if (start < 0 || stop < start || home < 0)
         return PyErr_Format(PyExc_ValueError, "start and stop do not fit");
     const char *utf8 = utf8_of(text, &n);
     if (!utf8)
@@ -255,7 +259,7 @@ static PyObject *call_encode_part(Call *self, PyObject *args)
     int is_ascii = PyUnicode_GetLength(text) == n;
     i64 first = is_ascii ? (start < n ? start : n) : byte_of(utf8, n, start);
     i64 last = is_ascii ? (stop < n ? stop : n) : first + byte_of(utf8 + first, n - first, stop - start);
-    return encode(self, utf8 + first, last - first, 1);
+    return encode(self, utf8 + first, last - first, 1, home);
 }
 
 /* (ids, where each begins and stops in code points as int64 (n, 2), the number of its pre-token as int64 (n,),
@@ -266,7 +270,7 @@ static PyObject *call_encode_places(Call *self, PyObject *text)
     const char *utf8 = utf8_of(text, &n);
     if (!utf8 || self->tables.asks_engine || self->tables.has_pairs || self->tables.has_path)
         return no_answer();
-    Scratch *s = take_scratch(self);
+    Scratch *s = take_scratch(self, 0);
     if (!s || !take_text(s, utf8, n, 0)) {
         put_scratch(self, s);
         return PyErr_NoMemory();
@@ -336,11 +340,11 @@ static i64 encode_rows(const Tables *t, Scratch *s, const Row *rows, i64 n, i64 
 }
 
 /* Returns (ids of all rows, int64 lengths, samples, what `listed` returns or None). Releases the GIL for many bytes. */
-static PyObject *rows_of(Call *self, const Row *rows, i64 n)
+static PyObject *rows_of(Call *self, const Row *rows, i64 n, i64 home)
 {
     i64 total = 0;
     i64 *lengths = malloc(8 * (size_t)(n + 1));
-    Scratch *s = rows && lengths ? take_scratch(self) : NULL;
+    Scratch *s = rows && lengths ? take_scratch(self, home) : NULL;
     PyObject *found = NULL;
     if (s) {
         s->sample_count = 0;
@@ -368,13 +372,17 @@ static PyObject *rows_of(Call *self, const Row *rows, i64 n)
     return found || PyErr_Occurred() ? found : PyErr_NoMemory();
 }
 
-static PyObject *call_encode_rows(Call *self, PyObject *texts)
+static PyObject *call_encode_rows(Call *self, PyObject *args)
 {
-    if (!PyTuple_Check(texts))
-        return PyErr_Format(PyExc_TypeError, "encode_rows takes a tuple");
+    PyObject *texts;
+    Py_ssize_t home = 0;
+    if (!PyArg_ParseTuple(args, "O!|n", &PyTuple_Type, &texts, &home))
+        return NULL;
+    if (home < 0)
+        return PyErr_Format(PyExc_ValueError, "home does not fit");
     i64 n = PyTuple_Size(texts);
     Row *rows = rows_in(texts, n);
-    PyObject *found = rows_of(self, rows, n);
+    PyObject *found = rows_of(self, rows, n, home);
     free(rows);
     return found;
 }
@@ -383,12 +391,13 @@ static PyObject *call_encode_rows(Call *self, PyObject *texts)
 static PyObject *call_encode_utf8(Call *self, PyObject *args)
 {
     Py_buffer data, edges;
-    if (!PyArg_ParseTuple(args, "y*y*", &data, &edges))
+    Py_ssize_t home = 0;
+    if (!PyArg_ParseTuple(args, "y*y*|n", &data, &edges, &home))
         return NULL;
     const i64 *edge = edges.buf;
     i64 n = edges.len / 8 - 1;
     Row *rows = n < 0 ? NULL : malloc(sizeof(Row) * (size_t)(n + 1));
-    int is_inside = n >= 0;
+    int is_inside = n >= 0 && home >= 0;
     for (i64 k = 0; rows && is_inside && k < n; k++) {
         is_inside = edge[k] >= 0 && edge[k] <= edge[k + 1] && edge[k + 1] <= data.len;
         rows[k].utf8 = (const char *)data.buf + edge[k];
@@ -396,7 +405,7 @@ static PyObject *call_encode_utf8(Call *self, PyObject *args)
         if (rows[k].size >= MOST_TEXT)
             rows[k].utf8 = NULL;
     }
-    PyObject *found = is_inside ? rows_of(self, rows, n) : PyErr_Format(PyExc_ValueError, "the edges do not fit");
+    PyObject *found = is_inside ? rows_of(self, rows, n, home) : PyErr_Format(PyExc_ValueError, "the edges do not fit");
     free(rows);
     PyBuffer_Release(&data), PyBuffer_Release(&edges);
     return found;
@@ -931,15 +940,16 @@ static PyMethodDef methods[] = {
      "met), samples) if the engine is asked for segments, see finish."},
     {"encode_plain", (PyCFunction)call_encode_plain, METH_O, "encode_plain(text): as encode, without special tokens."},
     {"encode_part", (PyCFunction)call_encode_part, METH_VARARGS,
-     "encode_part(text, start, stop): as encode_plain of text[start:stop]."},
-    {"encode_rows", (PyCFunction)call_encode_rows, METH_O,
-     "encode_rows(texts) -> (ids, lengths, samples, None or (holes, segments, met)) of a tuple, without special tokens;\n"
+     "encode_part(text, start, stop, home=0): as encode_plain of text[start:stop]. home: the number of what was learned\n"
+     "that is preferred, so that a part of the same place finds it again, whichever thread encodes it."},
+    {"encode_rows", (PyCFunction)call_encode_rows, METH_VARARGS,
+     "encode_rows(texts, home=0) -> (ids, lengths, samples, None or (holes, segments, met)) of a tuple, without special tokens;\n"
      "length -1: see encode."},
     {"encode_places", (PyCFunction)call_encode_places, METH_O,
      "encode_places(text) -> (ids, int64 starts and stops in code points, int64 numbers of pre-tokens, samples)."},
     {"is_sure", (PyCFunction)call_is_sure, METH_VARARGS, "is_sure(a, b): a pre-token ends between these two code points."},
     {"encode_utf8", (PyCFunction)call_encode_utf8, METH_VARARGS,
-     "encode_utf8(data, edges): as encode_rows, of texts side by side in one buffer of valid UTF-8."},
+     "encode_utf8(data, edges, home=0): as encode_rows, of texts side by side in one buffer of valid UTF-8."},
     {"finish", (PyCFunction)call_finish, METH_VARARGS,
      "finish(ids, holes, segments, found, owners) -> the ids with those of the segments: found[k] is of segment owners[k]."},
     {"teach", (PyCFunction)call_teach, METH_VARARGS,

@@ -66,7 +66,7 @@ static void learn_segment(const Tables *t, Scratch *s, const char *utf8, i64 n, 
 
 static void learn_segments(Call *self, PyObject *segments, const Answer *a)
 {
-    Scratch *s = take_scratch(self);
+    Scratch *s = take_scratch(self, 0);
     for (i64 k = 0; s && k < a->segments; k++) {
         i64 n;
         const char *utf8 = utf8_of(PyList_GetItem(segments, (Py_ssize_t)k), &n);

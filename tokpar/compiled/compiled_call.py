@@ -34,6 +34,8 @@ LONGEST_SHARED = 1 << 25
 MOST_HOLES, LONGEST_HOLE = 1 << 12, 1 << 10
 """Of so many parts of texts, of at most so many bytes, the engine's ids are kept."""
 _Rows = tuple[IdArray, IntArray]
+_Block = tuple[slice, int]
+"""Neighbouring texts, and whose learned words and runs are preferred: those of an equal number."""
 _IDS, _LENGTHS = np.dtype(np.uint32), np.dtype(np.int64)
 _NO_SPECIAL = np.zeros(0, dtype=_IDS), np.zeros(0, dtype=_IDS)
 _NO_ROW: _Rows = np.zeros(0, dtype=_IDS), np.array([-1], dtype=_LENGTHS)
@@ -132,8 +134,8 @@ class CompiledCall:
         """Returns what `encode` returns, and the seams at which the text was cut for `workers`
         threads."""
         cuts = self._cuts(text, min(workers, len(text) // LEAST_PART))
-        parts = [*parts_between(cuts, len(text))]
-        rows = share(partial(self._encode_part, text), parts, workers)
+        parts = [*enumerate(parts_between(cuts, len(text)))]
+        rows = share(partial(self._encode_part, text), parts, workers, both_ends=True)
         known = [row for row in rows if row is not None]
         if len(known) < len(parts):
             return None
@@ -141,10 +143,11 @@ class CompiledCall:
         offsets = offsets_of([len(row) for row in known])
         return frozen_ids(np.concatenate([before, *known, after])), [*place_seams(cuts, offsets)]
 
-    def _encode_part(self, text: str, part: Part) -> IdArray | None:
+    def _encode_part(self, text: str, job: tuple[int, Part]) -> IdArray | None:
+        number, part = job  # parts of the same number find what was learned of the one before
         if len(text) > LONGEST_SHARED:
             return self.encode_plain(part.slice_of(text))
-        found = self._call.encode_part(text, part.start + part.absorbed_chars, part.stop)
+        found = self._call.encode_part(text, part.start + part.absorbed_chars, part.stop, number)
         if type(found) is bytes:
             return np.frombuffer(found, _IDS)
         return None if found is None else self._complete(part.slice_of(text), found)
@@ -161,30 +164,34 @@ class CompiledCall:
         A text without an answer has an empty row. `workers` threads take blocks of texts."""
         if isinstance(texts, Utf8Texts):
             sizes = np.diff(texts.rows()[1])
-            encode: Callable[[slice], _Rows] = partial(self._encode_utf8, texts)
+            encode: Callable[[_Block], _Rows] = partial(self._encode_utf8, texts)
         else:
             sizes = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
             encode = partial(self._encode_block, texts)
-        results = share(encode, _blocks(sizes, workers), workers)
+        blocks = _blocks(sizes, workers)
+        homes = (k * workers // len(blocks) for k in range(len(blocks)))
+        results = share(encode, [*zip(blocks, homes, strict=True)], workers, both_ends=True)
         ids = concatenate_ids([each[0] for each in results])
         lengths = np.concatenate([np.zeros(0, _LENGTHS), *(each[1] for each in results)])
         return Rows(ids, offsets_of(np.maximum(lengths, 0))), lengths >= 0
 
     def few_rows(self, texts: Sequence[str]) -> CachedRows:
         """Returns what `rows` returns, by one call for all texts."""
-        ids, lengths = self._encode_block(texts, slice(None))
+        ids, lengths = self._encode_block(texts, (slice(None), 0))
         return Rows(ids, offsets_of(np.maximum(lengths, 0))), lengths >= 0
 
-    def _encode_block(self, parts: Sequence[str], block: slice) -> _Rows:
+    def _encode_block(self, parts: Sequence[str], job: _Block) -> _Rows:
+        block, home = job
         texts = parts[block]
         if len(texts) == 1:  # a row with a hole would be encoded twice
             row = self.encode_plain(texts[0])
             return _NO_ROW if row is None else (row, np.array([len(row)], dtype=_LENGTHS))
-        return self._all_rows(self._call.encode_rows(tuple(texts)), texts)
+        return self._all_rows(self._call.encode_rows(tuple(texts), home), texts)
 
-    def _encode_utf8(self, texts: Utf8Texts, block: slice) -> _Rows:
+    def _encode_utf8(self, texts: Utf8Texts, job: _Block) -> _Rows:
+        block, home = job
         data, edges = texts.rows()
-        found = self._call.encode_utf8(data, edges[block.start : block.stop + 1])
+        found = self._call.encode_utf8(data, edges[block.start : block.stop + 1], home)
         return self._all_rows(found, texts[block])
 
     def _all_rows(self, answer: tuple[bytes, bytes, Any, Any], texts: Sequence[str]) -> _Rows:
@@ -277,14 +284,14 @@ class _NoCall:
 
     encode_plain = encode_places = encode
 
-    def encode_part(self, text: str, start: int, stop: int) -> None:
+    def encode_part(self, text: str, start: int, stop: int, home: int) -> None:
         return None
 
-    def encode_rows(self, texts: Sequence[str]) -> tuple[bytes, bytes, list[Any], None]:
+    def encode_rows(self, texts: Sequence[str], home: int) -> tuple[bytes, bytes, list[Any], None]:
         return b"", np.full(len(texts), -1, _LENGTHS).tobytes(), [], None
 
     def encode_utf8(
-        self, data: object, edges: Sequence[int]
+        self, data: object, edges: Sequence[int], home: int
     ) -> tuple[bytes, bytes, list[Any], None]:
         return b"", np.full(len(edges) - 1, -1, _LENGTHS).tobytes(), [], None
 

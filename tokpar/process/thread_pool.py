@@ -61,12 +61,15 @@ def submit(job: Callable[[], Result]) -> Future[Result]:
     return _pool.submit(job)
 
 
-def share(job: Callable[[Job], Result], work: Iterable[Job], workers: int) -> list[Result]:
+def share(
+    job: Callable[[Job], Result], work: Iterable[Job], workers: int, both_ends: bool = False
+) -> list[Result]:
     """Returns `job` of each element, in order, by at most `workers` threads.
 
-    The calling thread is one of them. Each takes the next job when it finishes one. After an error
-    no further job begins. An interrupt is raised first, else the first error in order; an interrupt
-    between two jobs does not wait for jobs that run."""
+    The calling thread is one of them. Each takes the next job when it finishes one. `both_ends`:
+    the other threads take jobs from the last on, so that two threads do the same halves of the same
+    work again. After an error no further job begins. An interrupt is raised first, else the first
+    error in order; an interrupt between two jobs does not wait for jobs that run."""
     jobs = list(work)
     if workers == 1 or len(jobs) < 2 or _state.is_worker:
         return [job(each) for each in jobs]
@@ -74,10 +77,10 @@ def share(job: Callable[[Job], Result], work: Iterable[Job], workers: int) -> li
     waiting, running = deque(range(len(jobs))), set[object]()
     idle = threading.Condition()  # noqa: TID251  # no other call has it
 
-    def take_jobs() -> None:
+    def take_jobs(next_job: Callable[[], int]) -> None:
         with suppress(IndexError):  # no job is waiting
             while True:
-                k = waiting.popleft()
+                k = next_job()
                 try:
                     found[k] = job(jobs[k])
                 except BaseException as error:  # raised again below
@@ -90,7 +93,7 @@ def share(job: Callable[[Job], Result], work: Iterable[Job], workers: int) -> li
             if not waiting:
                 return
             running.add(ticket)
-        take_jobs()
+        take_jobs(waiting.pop if both_ends else waiting.popleft)
         with idle:
             running.discard(ticket)
             idle.notify_all()
@@ -99,7 +102,7 @@ def share(job: Callable[[Job], Result], work: Iterable[Job], workers: int) -> li
         for _ in range(1, min(workers, len(jobs))):
             submit(help_out)
     try:
-        take_jobs()
+        take_jobs(waiting.popleft)
     finally:
         waiting.clear()  # after an interrupt no further job begins
     with idle:
