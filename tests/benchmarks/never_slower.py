@@ -1,12 +1,14 @@
 """Texts that somebody would complain of, at every size and door, beside the tokenizer's own call.
 
-    python -m tests.benchmarks.never_slower [--sizes 3,50,500] [--only Unigram,CLIP]
+    python -m tests.benchmarks.never_slower [--sizes 3,50,500] [--only Unigram,CLIP] [--counts]
     python -m tests.benchmarks.never_slower FILE ... [--added 0,1000,10000]
         [--sizes 50,500,5000,100000] [--doors encode,batch,as_hf] [--texts Thai,DNA]
         [--csv OUT] [--gaps] [--forms]
 
 Without a FILE: 21 shapes that it trains, and the files that installed packages carry, from 3 to
 60,000 characters, new and seen; ends with 1 if a cell is below 0.9, see `never_slower_cells`.
+--counts measures edits of sessions, chunks, budgets, streams and counts instead, see
+`never_slower_counts`.
 
 FILE: a tokenizer.json; or a .tiktoken, of which the forms of a call are printed, see
 `tiktoken_forms`. A cell is the time of the own call over the time of the door: above 1 tokpar
@@ -36,6 +38,8 @@ import tokpar
 from tests.benchmarks import hf_forms, refuse_without_kernel, tokenizers_forms
 from tests.benchmarks.loading_gaps import print_gaps
 from tests.benchmarks.never_slower_cells import SIZES, print_cells
+from tests.benchmarks.never_slower_counts import SIZES as COUNTED_SIZES
+from tests.benchmarks.never_slower_counts import print_counts
 from tests.benchmarks.never_slower_texts import TEXTS, text_of
 from tests.benchmarks.tiktoken_forms import print_forms
 
@@ -48,6 +52,8 @@ Row = dict[str, Any]
 
 def main() -> int:
     options = _options()
+    if options.counts:
+        return int(print_counts(options.sizes or COUNTED_SIZES, options.only) > 0)
     if not options.files:
         return int(print_cells(options.sizes or SIZES, options.only) > 0)
     if options.gaps:
@@ -95,6 +101,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--doors", type=_names, default=["encode", "batch", "as_hf"])
     parser.add_argument("--texts", type=_names, default=[*TEXTS])
     parser.add_argument("--csv", type=Path)
+    parser.add_argument("--counts", action="store_true")
     parser.add_argument("--gaps", action="store_true")
     parser.add_argument("--forms", action="store_true")
     return parser.parse_args()

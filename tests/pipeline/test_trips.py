@@ -12,6 +12,7 @@ from tests.conftest import needs_kernel
 from tests.support.paths import VOCAB
 from tests.support.trips import trip_of
 from tokpar.adapters.hf_version import installed_release
+from tokpar.chunks.encoded_text import EncodedText
 from tokpar.compiled.compiled_call import CompiledCall
 from tokpar.encoder import LEFT_OVER
 from tokpar.sessions.rope import segments_after
@@ -111,6 +112,17 @@ def test_chunks_encode_the_text_once_and_each_slice_once(
     chunks = [*encoder.chunks(text, 100)]
     assert len(chunks) > 9
     assert 2 * len(text) == sum(sizes)
+
+
+def test_a_text_of_one_chunk_is_encoded_once_and_not_located(
+    encoder: tokpar.Encoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [*encoder.chunks(TEXT, 512)]
+    monkeypatch.setattr(EncodedText, "load", lambda _: pytest.fail("located"))
+    trip = trip_of(lambda: [*encoder.chunks(TEXT, 512)])
+    assert within(trip, 17, 45), trip
+    [chunk] = encoder.chunks(TEXT, encoder.count(TEXT))
+    assert (chunk.start, chunk.stop, chunk.certified) == (0, len(TEXT), True)
 
 
 def test_an_edit_of_a_session_takes_fifteen_files_and_sixty_functions(

@@ -10,7 +10,7 @@ import pytest
 from tokenizers import Tokenizer
 
 import tokpar
-from tests.benchmarks import engines, refuse_without_kernel, tokenizers
+from tests.benchmarks import engines, never_slower_counts, refuse_without_kernel, tokenizers
 from tests.benchmarks.engines_calls import Calls
 from tests.benchmarks.engines_texts import KINDS
 from tests.benchmarks.tokenizers_page import page
@@ -129,3 +129,12 @@ def test_the_page_says_which_way_a_tokenizer_goes_and_why(file: Json, way: str, 
     found = way_of(load_again(), load_again)
     assert found["way"] == way
     assert why in found["why"]
+
+
+def test_every_form_of_counts_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Session edits end where they began, so each round measures the same text."""
+    monkeypatch.setattr(never_slower_counts, "MOST_ROUNDS", 2)
+    own = Tokenizer.from_file(str(VOCAB / "deepseek_part.json"))
+    cells = never_slower_counts.cells_of(own, tokpar.Encoder(own), 600)
+    assert [*cells] == ["append", "replace", "make", "chunks", "limit", "fit", "stream"]
+    assert all(ratio > 0 for cell in cells.values() for ratio in cell)

@@ -17,6 +17,8 @@ from tokpar.errors import OptionError
 from tokpar.process.limits import require_choice, require_count, require_text
 from tokpar.results.adding_up import EncodesParts, Part
 
+_CHARS_PER_TOKEN = 6
+"""A text of at most so many code points for each id of a chunk may be one chunk."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -74,6 +76,11 @@ class _Chunker:
 
     def chunks(self) -> Iterator[TextChunk]:
         start, end, length = 0, 0, len(self._whole.text)
+        if 0 < length <= _CHARS_PER_TOKEN * self._budget:
+            whole = self._slice(0, length)
+            if whole is not None:  # no places of tokens are needed
+                yield whole
+                return
         while end < length:
             chunk = self._search(start)
             if chunk.stop <= end:  # the overlap leaves no room for anything new
