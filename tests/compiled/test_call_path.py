@@ -17,8 +17,8 @@ from tests.support.path_drawn import draw_path_model, draw_path_text, ids_of_pat
 from tests.support.profiles import drawn
 from tokpar.compiled.call_tables import call_of
 from tokpar.compiled.merges import GateError
-from tokpar.compiled.path_tables import path_arrays
-from tokpar.contract.path_model import NORMAL, UNKNOWN, USER_DEFINED, PathModel
+from tokpar.compiled.path_tables import has_words, path_arrays
+from tokpar.contract.path_model import NORMAL, UNKNOWN, UNUSED, USER_DEFINED, PathModel
 
 pytestmark = [pytest.mark.ids, needs_kernel]
 UNK = b"<unk>", 0.0, UNKNOWN
@@ -95,6 +95,61 @@ def test_beyond_the_limit_the_sum_is_taken_off() -> None:
     pieces += [(b"ab", -2.01, NORMAL)]
     call = call_for(PathModel(pieces, **PLAIN))
     assert ids_by(call, "c" * 50 + "ab") == [1] * 50 + [2, 3]
+
+
+CLOSE = [UNK, ("▁".encode(), -1.0, NORMAL), (b"a", -1.1, NORMAL), (b"b", -1.3, NORMAL)]
+CLOSE += [(b"ba", -2.4005, NORMAL), ("▁c".encode(), -30000.3, NORMAL)]
+
+
+def test_a_word_has_other_ids_behind_a_large_sum_than_alone() -> None:
+    call = call_for(PathModel(CLOSE, **PLAIN))
+    alone, behind = [1, 3, 2], [1, 4]
+    assert ids_by(call, " ba") == alone
+    assert ids_by(call, " ba c ba c ba") == [*alone, 5, *behind, 5, *behind]
+    assert ids_by(call, " ba ba") == [*alone, *alone]
+    assert ids_of_path(PathModel(CLOSE, **PLAIN), " ba c ba") == [*alone, 5, *behind]
+
+
+def test_a_piece_across_words_is_found() -> None:
+    across = PathModel([*CLOSE, ("a▁b".encode(), -0.5, NORMAL)], **PLAIN)
+    assert ids_by(call_for(across), "a b") == [6]
+    unused = PathModel([*CLOSE, ("a▁b".encode(), -0.5, UNUSED)], **PLAIN)
+    assert ids_by(call_for(unused), "a b") == [2, 1, 3]
+    assert (has_words(across), has_words(unused)) == (False, True)
+
+
+def test_unknown_characters_on_both_sides_of_a_word_s_edge_are_one_id() -> None:
+    call = call_for(PathModel([UNK, (b"a", -1.0, NORMAL)], **PLAIN))
+    for text in ("ax xa", "x x", "a a a", " x"):
+        assert ids_by(call, text) == ids_of_path(
+            PathModel([UNK, (b"a", -1.0, NORMAL)], **PLAIN), text
+        )
+    assert ids_by(call, "ax xa") == [1, 0, 1]
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def test_drawn_words_with_little_room_have_the_ids_of_the_whole_text() -> None:
+    """Each word comes behind several sums, so that a learned path is asked for again."""
+    touched = 0
+    for seed in range(drawn(400)):
+        draw = random.Random(seed)
+        unit = 2.0 ** -draw.randint(7, 22)
+        names = {"".join(draw.choices("ab", k=draw.choice([1, 2, 2, 3, 4]))) for _ in range(9)}
+        pieces = [UNK, ("▁".encode(), -1.0, NORMAL)]
+        pieces += [
+            (name.encode(), -1.25 * len(name) + draw.randint(-2, 2) * unit, NORMAL)
+            for name in sorted({*names, "a", "b"})
+        ]
+        pieces += [("▁c".encode(), -draw.choice([7.3, 300.7, 3000.7, 30000.3]), NORMAL)]
+        model = PathModel(pieces, **PLAIN)
+        call = call_for(model)
+        words = ["".join(draw.choices("ab", k=draw.randint(1, 6))) for _ in range(4)]
+        text = "".join(" " + draw.choice([*words, "c"]) for _ in range(25))
+        expected = ids_of_path(model, text)
+        assert ids_by(call, text) == expected, (seed, text)
+        parts = text.split(" ")[1:]
+        touched += expected != [id_ for part in parts for id_ in ids_of_path(model, " " + part)]
+    assert touched > 5  # words that have other ids alone
 
 
 @pytest.mark.parametrize(

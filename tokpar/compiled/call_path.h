@@ -19,6 +19,7 @@ typedef struct {
     i64 cell_count, symbol_cells, piece_count, key_count, key_text_bytes;
     u32 unknown;
     int falls_back, adds_prefix, adds_suffix, removes_spaces, escapes;
+    int has_words; /* spaces are escaped, and no piece has U+2581 behind its first character: see call_path_words.h */
 } PathModel;
 
 /* The best path to a place of the normalized text: its score, and its last piece. start NO_PIECE: there is no path yet. */
@@ -63,13 +64,13 @@ static void take_off(PathNode *best, i64 from, i64 farthest)
             best[k].score -= sum;
 }
 
-/* Finds the best path over p[0 : n]. `best` has room for n + 1. */
-static void find_path(const PathModel *m, const u8 *p, i64 n, PathNode *best)
+/* Finds the best path over p[0 : n], whose beginning has the sum `base`. `best` has room for n + 1. Returns the sum at the end. */
+static float find_path(const PathModel *m, const u8 *p, i64 n, float base, PathNode *best)
 {
     i64 farthest = 0;
     for (i64 k = 1; k <= n; k++)
         best[k].start = NO_PIECE;
-    best[0] = (PathNode){0.0f, 0, NO_PIECE};
+    best[0] = (PathNode){base, 0, NO_PIECE};
     for (i64 from = 0, next; from < n; from = next) {
         float here = best[from].score;
         if (here < -SUM_LIMIT || here > SUM_LIMIT)
@@ -77,6 +78,7 @@ static void find_path(const PathModel *m, const u8 *p, i64 n, PathNode *best)
         i64 reached = offer_path(m, p, from, n, here, best, &next);
         farthest = reached > farthest ? reached : farthest;
     }
+    return best[n].score;
 }
 
 /* Writes, last id first, the ids of the bytes of an unknown character. Returns how many. */
@@ -93,11 +95,12 @@ static i64 put_bytes(const PathModel *m, const u8 *p, i64 n, u32 *out)
 }
 
 /* Writes the ids of the best path to p[0 : n], at most 3 n. Unknown characters side by side are one id, or all bytes of each.
-   Returns how many. */
-static i64 path_ids(const PathModel *m, const u8 *p, i64 n, const PathNode *best, u32 *out)
+   `*ends_unknown`: what stands before p is unknown; then, whether p ends so. Returns how many ids there are. */
+static i64 path_ids(const PathModel *m, const u8 *p, i64 n, const PathNode *best, u32 *out, int *ends_unknown)
 {
     i64 count = 0;
-    int after_unknown = 0;
+    int after_unknown = 0, before_unknown = *ends_unknown;
+    *ends_unknown = best[n].id == m->unknown;
     for (u32 stop = (u32)n, start; stop; stop = start) {
         int is_unknown = best[stop].id == m->unknown;
         start = best[stop].start;
@@ -107,6 +110,7 @@ static i64 path_ids(const PathModel *m, const u8 *p, i64 n, const PathNode *best
             out[count++] = best[stop].id;
         after_unknown = is_unknown;
     }
+    count -= before_unknown && after_unknown && !m->falls_back; /* one id with what stands before */
     for (i64 i = 0, j = count - 1; i < j; i++, j--) {
         u32 last = out[j];
         out[j] = out[i], out[i] = last;

@@ -1,4 +1,4 @@
-/* Normalizes a text as SentencePiece does, and encodes it by call_path.h. Part of call.c. */
+/* Normalizes a text as SentencePiece does (call_path.h). Part of call.c. */
 
 /* The normalized text while it is written. */
 typedef struct { u8 *at; int after_space; } Normalized;
@@ -111,6 +111,11 @@ static i64 normalize_text(const PathModel *m, Scratch *s, const u8 *p, i64 n)
     if (m->adds_prefix)
         *o.at++ = ' ';
     while (i < n) {
+        u32 pair = (u32)p[i] << 8 | p[i + 1]; /* there are zeros behind the text */
+        if (p[i] > ' ' && p[i] < 0x80 && !(m->begins[pair >> 3] >> (pair & 7) & 1)) {
+            *o.at++ = p[i++], o.after_space = 0;
+            continue;
+        }
         if ((used = next_form(m, p + i, n - i, &from, &size)) < 0)
             return used;
         left = size + (n - i) + TEXT_PADDING;
@@ -125,21 +130,4 @@ static i64 normalize_text(const PathModel *m, Scratch *s, const u8 *p, i64 n)
         *o.at++ = ' ';
     memset(o.at, 0, 8);
     return o.at - s->copy;
-}
-
-/* Writes the ids of the text p[0 : n] to s->out[count:]. Returns the new count, OUTSIDE or NO_MEMORY. */
-static i64 encode_by_path(const PathModel *m, Scratch *s, const u8 *p, i64 n, i64 count)
-{
-    n = normalize_text(m, s, p, n);
-    if (n <= 0)
-        return n < 0 ? n : count;
-    if (n >= MOST_PATH)
-        return OUTSIDE;
-    i64 wanted = count + (m->falls_back ? 3 : 1) * n + OTHER_IDS;
-    if (!has_room(&s->work, &s->work_room, (n + 1) * (i64)sizeof(PathNode), 1) ||
-        !grow_room((void **)&s->out, &s->out_room, wanted, 4))
-        return NO_MEMORY;
-    PathNode *best = s->work;
-    find_path(m, s->copy, n, best);
-    return count + path_ids(m, s->copy, n, best, s->out + count);
 }

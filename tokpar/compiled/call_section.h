@@ -369,6 +369,7 @@ static inline int was_met(Scratch *s, Key key, u32 kind)
 #include "call_unigram_text.h"
 #include "call_listed.h"
 #include "call_path_text.h"
+#include "call_path_words.h"
 
 /* ---- BPE over characters */
 
@@ -779,7 +780,7 @@ static i64 encode_text(const Tables *t, Scratch *s, i64 n, i64 count)
     s->was_rejected = 0;
     if (t->has_path) {
         s->hole_count = 0;
-        return encode_by_path(&t->path, s, s->text + MARGIN, n, count);
+        return encode_by_path(t, s, s->text + MARGIN, n, count);
     }
     i64 holes = t->asks_engine ? s->hole_count : 0; /* rows share a list */
     s->hole_count = holes;

@@ -44,7 +44,7 @@ def path_arrays(model: PathModel) -> Arrays:
     units, replacements = _parts(model.charsmap)
     adds, suffix = model.add_dummy_prefix, model.space_is_suffix
     numbers = [int(unknown[0]), model.byte_fallback, adds and not suffix, adds and suffix]
-    numbers += [model.remove_extra_whitespaces, model.escape_whitespaces]
+    numbers += [model.remove_extra_whitespaces, model.escape_whitespaces, has_words(model)]
     return {
         **_NO_WORDS,
         "path_settings": np.array(numbers, dtype=np.int64),
@@ -57,6 +57,14 @@ def path_arrays(model: PathModel) -> Arrays:
         "path_key_texts": np.frombuffer(replacements + _PAD, dtype=np.uint8),
         "path_begins": _beginnings(units, symbols),
     }
+
+
+def has_words(model: PathModel) -> bool:
+    """True if every path meets at each U+2581 (theorem 65): each space is one, and no piece that a
+    text may have holds one behind its first character."""
+    return model.escape_whitespaces and not any(
+        _MARK in name[1:] for name, _, kind in model.pieces if kind in (NORMAL, USER_DEFINED)
+    )
 
 
 _NO_WORDS: Arrays = {
