@@ -13,6 +13,7 @@ own     the tokenizer's own library, one call
 first   first call with the text, of an object that is new and loaded, and has encoded one sentence
 seen    fourth call with the same text
 / best  tokpar over the fastest of the others whose ids are those of the own library
+load    programs that wanted a core in the last minute (Unix): at most --cores on a quiet machine
 
 Each turn makes new objects of all engines, and every second turn goes through them in reverse. A
 figure is the best of the turns, which other programs on the machine disturb least; on one core the
@@ -191,7 +192,8 @@ class Subject:
                 best[engine] = max(known[0], size / rates[0]), max(known[1], size / rates[1])
             bar.update()
         own = f"{size / seconds:.1f}"
-        return [self.name, kind, f"{size:.1f}", own, *self._cells(best, wrong)]
+        load = f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "-"
+        return [self.name, kind, f"{size:.1f}", own, *self._cells(best, wrong), load]
 
     def _turn(
         self, engine: str, texts: list[str], expected: Sequence[IdArray]
@@ -262,7 +264,7 @@ def _append(file: Path, columns: Sequence[str], cores: int, cells: Sequence[str]
 
 def _columns(engines: Sequence[str]) -> list[str]:
     states = [f"{engine} {state}" for engine in (OURS, *engines) for state in ("first", "seen")]
-    return ["tokenizer", "text", "MB", "own", *states, "first / best", "seen / best"]
+    return ["tokenizer", "text", "MB", "own", *states, "first / best", "seen / best", "load"]
 
 
 def _head(engines: Sequence[str]) -> Iterator[str]:
