@@ -7,7 +7,9 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from importlib.machinery import EXTENSION_SUFFIXES
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -110,6 +112,38 @@ def test_the_kernel_is_chosen_by_a_variable(value: str, said: str) -> None:
     )
     assert said in done.stdout + done.stderr
     assert (done.returncode == 0) == (value == "none")
+
+
+LOADS_ANOTHER_KERNEL = """
+import sys
+import tokpar.compiled
+tokpar.compiled.__path__.insert(0, sys.argv[1])
+import tokpar.process.kernel_modules as kernel_modules
+print(kernel_modules.NAME, kernel_modules.WHY_NONE, kernel_modules.MERGES is None)
+print(tokpar.decode(tokpar.encode("Ids of the engine.").ids) == "Ids of the engine.")
+"""
+
+
+@pytest.mark.parametrize("value", ["", "compiled"])
+def test_a_kernel_of_another_machine_counts_as_none_unless_it_is_asked_for(
+    value: str, tmp_path: Path
+) -> None:
+    for name in ("_call", "_merges"):
+        (tmp_path / f"{name}{EXTENSION_SUFFIXES[0]}").write_bytes(b"for another machine")
+    done = subprocess.run(
+        [sys.executable, "-c", LOADS_ANOTHER_KERNEL, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "TOKPAR_KERNEL": value},
+    )
+    if value:
+        assert done.returncode == 1
+        assert "ImportError" in done.stderr
+    else:
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith("none it does not load: ")
+        assert str(tmp_path) in done.stdout
+        assert done.stdout.endswith(" True\nTrue\n")
 
 
 # ------------------------------------------------------------------- theorem 27: witnesses

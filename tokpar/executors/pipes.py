@@ -44,7 +44,9 @@ class WorkerProcess:
             [sys.executable, "-c", _BOOTSTRAP],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C never reaches the process, not even while it starts
+            # Ctrl-C never reaches the process, not even while it starts: POSIX, then Windows
+            start_new_session=True,
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
         )
         assert self._process.stdin is not None
         assert self._process.stdout is not None

@@ -8,11 +8,16 @@ taken if, and only if, it was made of these sources, byte for byte."""
 from __future__ import annotations
 
 import hashlib
+import importlib.util
+import os
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
+from types import ModuleType
 
 DIGEST = "kernel.sha256"
 """The file beside a kernel that has the digest of its sources."""
@@ -63,3 +68,41 @@ def kernel_for(own: Path) -> tuple[Path | None, str]:
     )
     warnings.warn(f"tokpar encodes without its kernel: {why}", RuntimeWarning, stacklevel=2)
     return None, why
+
+
+@cache
+def installed_kernel() -> tuple[Path | None, str]:
+    """Returns what `kernel_for` returns for this copy of tokpar."""
+    return kernel_for(Path(__file__).parent.with_name("compiled"))
+
+
+def why_none() -> str:
+    """Returns why this copy of tokpar has no kernel, in words."""
+    if os.environ.get("TOKPAR_KERNEL") == "none":
+        return "TOKPAR_KERNEL=none is set"
+    return installed_kernel()[1]
+
+
+def load_installed(name: str, is_required: bool) -> ModuleType | None:
+    """Returns a module of the kernel of another folder: "_call". None if there is no such kernel,
+    or, if `is_required`, ImportError."""
+    folder, why = installed_kernel()
+    if folder is not None:
+        return load_module(f"tokpar.compiled.{name}", folder)
+    if is_required:
+        raise ImportError(f"TOKPAR_KERNEL=compiled, but there is no kernel: {why}")
+    return None
+
+
+def load_module(name: str, folder: Path) -> ModuleType | None:
+    """Loads a module of the kernel in `folder`, in place of the module of that name."""
+    stem = name.rpartition(".")[2]
+    files = (folder / f"{stem}{suffix}" for suffix in EXTENSION_SUFFIXES)
+    file = next(filter(Path.is_file, files), None)
+    spec = None if file is None else importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        return None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    sys.modules[name] = module
+    return module

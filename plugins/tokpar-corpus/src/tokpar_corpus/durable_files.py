@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
+try:
+    from fcntl import F_FULLFSYNC, fcntl  # type: ignore[attr-defined,unused-ignore]
+except ImportError:  # Windows has no fcntl, and Linux no F_FULLFSYNC
+    F_FULLFSYNC = None
+
 UNFINISHED = ".unfinished-"
 """The prefix of the names of unfinished files."""
+_UNKNOWN_REQUEST = (errno.ENOTSUP, errno.EINVAL, errno.ENOTTY)
+
+
+def sync_to_disk(descriptor: int) -> None:
+    """Returns when all bytes of an open file or folder are on the disk.
+
+    On macOS `fsync` returns when the bytes are in the cache of the disk, which a power cut empties:
+    F_FULLFSYNC asks the disk to empty its cache first (fsync(2) of macOS). A file system that does
+    not know F_FULLFSYNC is asked by `fsync`."""
+    if F_FULLFSYNC is not None:
+        try:
+            fcntl(descriptor, F_FULLFSYNC)
+            return
+        except OSError as error:
+            if error.errno not in _UNKNOWN_REQUEST:
+                raise
+    os.fsync(descriptor)
 
 
 class NewFile(Protocol):
@@ -62,7 +85,7 @@ class DiskFile:
 
     def sync(self) -> None:
         self._file.flush()
-        os.fsync(self._file.fileno())
+        sync_to_disk(self._file.fileno())
 
     def close(self) -> None:
         self._file.close()
@@ -85,14 +108,14 @@ class Disk:
             return
         descriptor = os.open(folder, os.O_RDONLY)
         try:
-            os.fsync(descriptor)
+            sync_to_disk(descriptor)
         finally:
             os.close(descriptor)
 
     def truncate(self, path: Path, size: int) -> None:
         with path.open("r+b") as file:
             file.truncate(size)
-            os.fsync(file.fileno())
+            sync_to_disk(file.fileno())
 
     def remove(self, path: Path) -> None:
         path.unlink(missing_ok=True)
