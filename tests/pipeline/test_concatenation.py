@@ -42,12 +42,13 @@ def cuts_of(adapter: Any, text: str) -> list[Seam]:
 
 def check_parts(adapter: Any, text: str, cuts: list[Seam]) -> None:
     parts = [*parts_between(cuts, len(text))]
-    encoded = encode_parts(text, parts, lambda some: Rows.of(map(adapter.encode, some)))
-    assert encoded.ids.tolist() == adapter.encode(text).tolist()
-    for seam, cut in zip(place_seams(cuts, encoded.ids_before), cuts, strict=True):
+    given, rows = encode_parts(text, parts, lambda some: Rows.of(map(adapter.encode, some)))
+    assert given == [part.slice_of(text) for part in parts]
+    assert rows.ids.tolist() == adapter.encode(text).tolist()
+    for seam, cut in zip(place_seams(cuts, rows.offsets), cuts, strict=True):
         assert (seam.position, seam.rule) == (cut.position, cut.rule)
         left = adapter.encode(text[: seam.position])
-        assert encoded.ids[: seam.token].tolist() == left.tolist()
+        assert rows.ids[: seam.token].tolist() == left.tolist()
 
 
 def test_a_part_does_not_end_at_a_seam_that_no_rule_licenses() -> None:

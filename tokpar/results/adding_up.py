@@ -7,7 +7,7 @@ the ids of a text here and nowhere else."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 from tokpar.arrays import IdArray, IntArray, SpanArray, concatenate_ids, offsets_of
@@ -63,32 +63,11 @@ def parts_between(
     yield Part(start, stop, absorbed_chars)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EncodedParts:
-    """The parts of a text in their order, and their ids: row k of `rows` has those of part k.
-
-    `texts`: what the tokenizer got of each part."""
-
-    parts: Sequence[Part]
-    texts: Sequence[str]
-    rows: Rows
-
-    @property
-    def ids(self) -> IdArray:
-        """The ids of all parts together; uint32, (n,)."""
-        return self.rows.ids[self.rows.offsets[0] : self.rows.offsets[-1]]
-
-    @property
-    def ids_before(self) -> IntArray:
-        """How many ids lie before each part, and in all parts; int64, (parts + 1,)."""
-        first: int = self.rows.offsets[0]
-        return self.rows.offsets - first
-
-
 def encode_parts(
     text: str, parts: Sequence[Part], encode: EncodesParts, origin: int = 0
-) -> EncodedParts:
-    """Returns the ids of parts of `text`, each encoded by itself, in one call of `encode`.
+) -> tuple[list[str], Rows]:
+    """Returns what the tokenizer got of each part of `text`, and its ids: each part is encoded by
+    itself, in one call of `encode`.
 
     `origin`: where `text` begins in the whole text. Raises EngineError with positions of the whole
     text."""
@@ -99,7 +78,7 @@ def encode_parts(
         raise _placed(error, parts[min(error.row, len(parts) - 1)], origin) from error
     if len(rows) != len(parts):
         raise EngineError(f"got {len(rows)} rows of ids for {len(parts)} parts of a text")
-    return EncodedParts(parts, texts, rows)
+    return texts, rows
 
 
 def encode_part(text: str, part: Part, encode: EncodesParts, origin: int = 0) -> IdArray:
@@ -129,8 +108,8 @@ def add_up(pieces: Iterable[IdArray]) -> tuple[IdArray, IntArray]:
 
 
 def place_seams(seams: Iterable[Seam], ids_before: IntArray) -> Iterator[Seam]:
-    """Yields the seams with the number of ids before each. `ids_before`: of the parts, see
-    `EncodedParts`."""
+    """Yields the seams with the number of ids before each. `ids_before`: how many ids lie before
+    each part, and in all parts; int64, (parts + 1,)."""
     for seam, token in zip(seams, ids_before[1:-1].tolist(), strict=True):
         yield replace(seam, token=token)
 

@@ -105,12 +105,12 @@ class Editing:
             ids = encode_part(text, Part(0, len(text), absorbed_chars), self._encode, start)
             return [Segment(text, ids, absorbed_chars)]
         parts = [*parts_between(cuts, len(text), 0, absorbed_chars)]
-        found = encode_parts(text, parts, self._encode, start)
+        given, rows = encode_parts(text, parts, self._encode, start)
         texts = (
             text[part.start : part.start + part.absorbed_chars] + own
-            for part, own in zip(parts, found.texts, strict=True)
+            for part, own in zip(parts, given, strict=True)
         )
-        return [Segment(own, found.rows[k], parts[k].absorbed_chars) for k, own in enumerate(texts)]
+        return [Segment(own, rows[k], parts[k].absorbed_chars) for k, own in enumerate(texts)]
 
     def _why_whole(self, text: str) -> str:
         if self._cuts.refusal is not None:
