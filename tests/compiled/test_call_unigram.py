@@ -114,6 +114,56 @@ def test_drawn_normalizers_have_the_engine_s_ids() -> None:
     assert answered > left
 
 
+def test_drawn_texts_have_the_places_of_the_engine() -> None:
+    answered = 0
+    for seed in range(drawn(60)):
+        draw = random.Random(seed)
+        tokenizer = draw.choice([draw_tokenizer, normalized_tokenizer])(draw)
+        try:
+            call = native_call(tokenizer)
+        except GateError:
+            continue
+        for _ in range(40):
+            text = draw.choice([draw_cluster_text, draw_unigram_text])(draw)
+            found = call.encode_places(text)
+            if found is not None:
+                answered += 1
+                assert places_of(found) == own_places(tokenizer, text), (seed, text)
+    assert answered > drawn(60)
+
+
+@pytest.mark.parametrize(
+    ("text", "table"),
+    [
+        ("ab", {"a": "ab", "b": ""}),  # the same bytes in other places
+        ("a b", {" ": " "}),
+        ("a\u3000b", {"\u3000": " "}),
+        ("a\nb", {"\n": " "}),
+        ("a\r\nb\ne", {"\n": " ", "\r": " "}),
+        ("a\n\u0301b", {"\n": " "}),
+    ],
+)
+def test_places_of_changed_characters_are_the_engine_s(text: str, table: dict[str, str]) -> None:
+    tokenizer = with_table({**table, "x": "y"})
+    call = native_call(tokenizer)
+    assert ids_of_call(call, text) in (None, tokenizer.encode(text).ids)
+    found = call.encode_places(text)
+    assert found is None or places_of(found) == own_places(tokenizer, text)
+    assert call.encode_places("e\ne" if "\n" in table else "e e") is not None
+
+
+def own_places(tokenizer: Tokenizer, text: str) -> Any:
+    encoding = tokenizer.encode(text)
+    return encoding.ids, encoding.offsets, encoding.word_ids
+
+
+def places_of(found: Any) -> Any:
+    ids, spans, words, _ = found
+    pairs = np.frombuffer(spans, np.int64).reshape(-1, 2).tolist()
+    numbers = np.frombuffer(words, np.int64).tolist()
+    return np.frombuffer(ids, np.uint32).tolist(), [*map(tuple, pairs)], numbers
+
+
 @pytest.mark.parametrize(
     ("text", "table"),
     [

@@ -268,7 +268,8 @@ static PyObject *call_encode_places(Call *self, PyObject *text)
 {
     i64 n;
     const char *utf8 = utf8_of(text, &n);
-    if (!utf8 || self->tables.asks_engine || self->tables.has_pairs || self->tables.has_path)
+    const Tables *t = &self->tables;
+    if (!utf8 || (t->asks_engine && !t->has_unigram) || t->has_pairs || t->has_path)
         return no_answer();
     Scratch *s = take_scratch(self, 0);
     if (!s || !take_text(s, utf8, n, 0)) {
@@ -276,6 +277,7 @@ static PyObject *call_encode_places(Call *self, PyObject *text)
         return PyErr_NoMemory();
     }
     s->sample_count = 0, s->unit_count = 0, s->is_placing = 1;
+    cut_list(s, 0, 0);
     i64 count = encode_at(self, s, n, 0);
     s->is_placing = 0;
     i64 known = count < 0 ? 0 : count;

@@ -118,10 +118,13 @@ static int write_places(const Tables *t, const Scratch *s, i64 size, i64 count, 
         int is_prefixed = u->start < last_stop, is_done = u->stop <= size;
         int goes_on = t->is_characters && !was_added && !u->is_added && !(t->characters.splits && p[u->start] == ' ');
         i64 n = u->ids - first;
-        word += n && !goes_on;
+        word += n && !goes_on && u->is_added != CONTINUES_WORD;
         for (i64 i = first; i < u->ids; i++)
             words[i] = word;
-        if (u->is_added && is_done)
+        if (u->is_added >= BEGINS_WORD)
+            for (i64 i = first; i < u->ids; i++)
+                write_span(&c, u->start, u->stop, spans + 2 * i);
+        else if (u->is_added && is_done)
             write_span(&c, u->start + is_prefixed, u->stop > last_stop ? u->stop : u->stop + 1, spans + 2 * first);
         else if (is_done)
             is_done = t->is_wordpiece ? place_pieces(t, &c, u, s->out + first, n, spans + 2 * first)

@@ -52,6 +52,7 @@ typedef struct {
 /* Bytes of the text that the engine encodes, at ids `place`; or a segment of the list: its number, and the row it is in. */
 typedef struct { i64 place, start, stop; } Hole;
 typedef struct { i64 start, stop, ids; int is_added; } Unit; /* bytes of the text that were encoded as one; ids so far */
+enum { BEGINS_WORD = 2, CONTINUES_WORD = 3 }; /* `is_added` of a piece of a Unigram, in its pre-token */
 typedef struct { i64 start, stop, first, count; } Sample; /* a new word in `sampled`, and its ids */
 
 typedef struct {
@@ -367,6 +368,7 @@ static inline int was_met(Scratch *s, Key key, u32 kind)
 }
 
 #include "call_unigram_text.h"
+#include "call_unigram_places.h"
 #include "call_listed.h"
 #include "call_path_text.h"
 #include "call_path_words.h"
@@ -648,6 +650,8 @@ enum { OF_TEXT = 1, FOR_SPACE = 2 };
 
 static i64 runs_of_listed(const Tables *t, Scratch *s, u8 *p, i64 lo, i64 hi, i64 count)
 {
+    if (s->is_placing)
+        return t->prefix == FOR_SPACE ? OUTSIDE : place_section(t, s, p + lo, hi - lo, t->prefix != OF_TEXT || !lo, count);
     if (t->prefix == OF_TEXT && lo > 0 && p[lo] != ' ') { /* the first segment, which alone would get the prefix */
         i64 stop = next_space_cut(t->sides, p, lo, lo, hi);
         count = t->has_unigram ? encode_natively(t, s, p + lo, stop - lo, 0, count) : OUTSIDE;
