@@ -1,0 +1,10 @@
+"""Programs that people run, with and without tokpar: what they return is compared, and timed.
+
+    python -m tests.programs [NAME ...] [--list] [--json FILE]
+
+Each module but those of `MACHINERY` is a program. `INSTALL` is what pip installs for it, in an
+environment of its own; `rows()` runs the program with its own tokenizer and with tokpar's, in turn.
+`__main__.py` makes the environments."""
+
+MACHINERY = ("__main__", "documents", "run_rows", "tokenizer_files", "turns")
+"""Modules of this folder that are no programs."""

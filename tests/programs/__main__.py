@@ -1,0 +1,181 @@
+"""Makes an environment for each program, runs it there, and prints the table. See
+`tests/programs/__init__.py`."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.programs import MACHINERY
+from tests.programs.run_rows import MARK
+from tests.programs.tokenizer_files import PACKAGE, lay_out
+from tests.support.paths import ROOT
+
+HERE = Path(__file__).parent
+LIMIT = 900
+"""Seconds that a program may take."""
+WITHOUT_LINKS = {"llamaindex_splitters"}
+"""nltk, which it brings, refuses files that have two links, as uv installs them."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Returns the exit status: 1 if a program failed, or returned something
+    else with tokpar."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.programs", description="Programs with and without tokpar."
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="all, if none is given")
+    parser.add_argument(
+        "--list", action="store_true", help="print what each program needs, and stop"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows to FILE")
+    options = parser.parse_args(arguments)
+    names = options.names or all_names()
+    if unknown := {*names} - {*all_names()}:
+        known = ", ".join(all_names())
+        parser.error(f"there is no program {', '.join(sorted(unknown))}; known: {known}")
+    if options.list:
+        for name in names:
+            print(f"{name:24} {' '.join(packages_of(name))}")
+        return 0
+    rows, failures = run_all(names)
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=1), "utf-8")
+    print(f"load {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores, {time.strftime('%Y-%m-%d')}")
+    for name, why in failures.items():
+        print(f"failed: {name}: {why}")
+    differ = [row for row in rows if row["difference"]]
+    for row in differ:
+        print(f"differs: {row['program']}, {row['call']}: {row['difference']}")
+    slower = [f"{row['program']}, {row['call']}" for row in rows if min(ratios_of(row)) < 1]
+    named = "; ".join(slower) or "none"
+    print(f"{len(rows)} rows, {len(differ)} differ, {len(slower)} slower: {named}")
+    return 1 if failures or differ else 0
+
+
+def all_names() -> list[str]:
+    """Returns the names of the programs."""
+    return sorted(path.stem for path in HERE.glob("[a-z]*.py") if path.stem not in MACHINERY)
+
+
+def packages_of(name: str) -> list[str]:
+    """Returns what pip installs for a program: its constant INSTALL, which is read without running
+    the module."""
+    tree = ast.parse((HERE / f"{name}.py").read_text("utf-8"))
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "INSTALL":
+            return [*ast.literal_eval(node.value)]
+    raise ValueError(f"tests/programs/{name}.py has no INSTALL")
+
+
+def run_all(names: Sequence[str]) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """Returns the rows of programs, which are printed as they come, and why programs failed."""
+    rows, failures = list[dict[str, Any]](), dict[str, str]()
+    with tempfile.TemporaryDirectory() as made:
+        work = Path(made)
+        wheel, variables = prepare(work)
+        for name in names:
+            try:
+                for row in run_program(name, work, wheel, variables):
+                    print(line_of(row), flush=True)
+                    rows.append(row)
+            except (subprocess.SubprocessError, OSError) as error:
+                failures[name] = last_words(error)
+                print(f"{name:24} failed: {failures[name]}", flush=True)
+    return rows, failures
+
+
+def prepare(work: Path) -> tuple[Path, dict[str, str]]:
+    """Returns the wheel of this checkout, and the variables of the programs' environment."""
+    call = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*call, "wheel", "--no-deps", "-w", str(work), str(ROOT)], check=True)
+    packages, directory = work / "packages", work / "tokenizer"
+    directory.mkdir()
+    subprocess.run([*call, "install", "--no-deps", "--target", str(packages), PACKAGE], check=True)
+    # the tests are imported from here, tokpar is not
+    (work / "tests").symlink_to(ROOT / "tests")
+    variables = lay_out(packages, directory) | {
+        "TOKPAR_CACHE": str(work / "cache"),
+        "PYTHONPATH": str(work),
+    }
+    return next(work.glob("tokpar-*.whl")), variables
+
+
+def run_program(
+    name: str, work: Path, wheel: Path, variables: dict[str, str]
+) -> Iterator[dict[str, Any]]:
+    """Yields the rows of one program. Raises CalledProcessError if it fails, TimeoutExpired if it
+    takes too long."""
+    python = work / name / "bin" / "python"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(work / name)], check=True)
+    subprocess.run(
+        [*installer(python, name), str(wheel), *packages_of(name)],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    run = subprocess.run(
+        [str(python), "-m", "tests.programs.run_rows", name],
+        env=os.environ | variables,
+        cwd=work,
+        timeout=LIMIT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    for line in run.stdout.splitlines():
+        if line.startswith(MARK):
+            yield json.loads(line.removeprefix(MARK))
+
+
+def installer(python: Path, name: str) -> list[str]:
+    """Returns the command that installs into an environment: uv where this Python has it, since it
+    is faster."""
+    try:
+        import uv
+    except ImportError:
+        return [sys.executable, "-m", "pip", "--quiet", "--python", str(python), "install"]
+    mode = "copy" if name in WITHOUT_LINKS else "hardlink"
+    return [
+        uv.find_uv_bin(),
+        "pip",
+        "install",
+        "--quiet",
+        "--link-mode",
+        mode,
+        "--python",
+        str(python),
+    ]
+
+
+def ratios_of(row: dict[str, Any]) -> tuple[float, float]:
+    """Returns own / ours for new and for seen texts."""
+    return row["new_own"] / row["new_ours"], row["seen_own"] / row["seen_ours"]
+
+
+def line_of(row: dict[str, Any]) -> str:
+    """Returns the line of a row in the table."""
+    new, seen = ratios_of(row)
+    what = "differs" if row["difference"] else "equal"
+    size = f"{row['texts']} x {row['characters'] // max(row['texts'], 1):,}"
+    return f"{row['program']:24} {row['call']:44} {size:>14} new {new:6.2f} seen {seen:6.2f} {what}"
+
+
+def last_words(error: Exception) -> str:
+    """Returns the last line that a failed process wrote."""
+    written = str(getattr(error, "stderr", "") or "").strip().splitlines()
+    named = [line for line in written if line.strip("* ")]
+    return named[-1] if named else str(error)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,31 @@
+"""The texts that programs get: pages and sources of this repository, which every checkout has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+"""The checkout, also where the tests are a link to it."""
+PAGES, SOURCES = ("docs/*.md", "proofs/*.md"), ("tokpar/*/*.py", "tests/*/*.py")
+
+
+def documents(size: int = 20_000, count: int = 13, share: int = 0) -> list[str]:
+    """Returns `count` texts of `size` code points, no two of which have a long line in common:
+    pages and Python code, in turn. Another `share` gives other texts, for a row whose tokenizer has
+    seen those of the rows before. Raises ValueError if the checkout has too few."""
+    pages, code = _text_of(PAGES), _text_of(SOURCES)
+    half = -(-count // 2)
+    for text in (pages, code):
+        if len(text) < (share + 1) * half * size:
+            raise ValueError(f"only {len(text):,} characters of a kind for share {share}")
+    places = (k * size for k in range(share * half, (share + 1) * half))
+    rows = (text[place : place + size] for place in places for text in (pages, code))
+    return list(rows)[:count]
+
+
+def _text_of(patterns: Sequence[str]) -> str:
+    files = sorted(path for pattern in patterns for path in ROOT.glob(pattern))
+    lines = dict.fromkeys("\n".join(path.read_text("utf-8") for path in files).split("\n"))
+    # tiktoken refuses a text that spells a special token, which some pages do
+    return "\n".join(lines).replace("<|", "< |")

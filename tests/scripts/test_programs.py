@@ -1,0 +1,60 @@
+"""What `python -m tests.programs` does without installing a program."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from tests.programs import __main__ as programs
+from tests.programs.documents import documents
+from tests.programs.turns import compare
+
+
+def test_a_program_that_returns_something_else_is_shown_with_its_text() -> None:
+    row = compare("call", len, lambda text: len(text) + (text == "third"), ["first", "b", "third"])
+    assert row.difference == "'third': 5 != 6"
+    assert programs.line_of(asdict(row) | {"program": "some"}).endswith("differs")
+
+
+def test_equal_answers_are_a_row_without_a_difference() -> None:
+    row = compare("call", len, len, ["warm-up", ["a", "bc"], "d"])
+    assert (row.texts, row.characters, row.difference) == (2, 4, "")
+    assert programs.ratios_of(asdict(row)) == (row.new, row.seen)
+    assert programs.line_of(asdict(row) | {"program": "some"}).endswith("equal")
+
+
+@pytest.mark.parametrize("name", programs.all_names())
+def test_a_program_says_what_it_needs_and_imports_nothing_of_it_at_its_top(name: str) -> None:
+    packages = programs.packages_of(name)
+    assert any("==" in package for package in packages)
+    source = Path(programs.HERE, f"{name}.py").read_text("utf-8")
+    imported = {
+        (node.module or "").split(".")[0]
+        for node in ast.parse(source).body
+        if isinstance(node, ast.ImportFrom)
+    }
+    assert imported <= {"tests", *sys.stdlib_module_names}
+
+
+def test_shares_of_the_documents_have_no_text_in_common() -> None:
+    shares = [documents(2_000, 6, share) for share in (0, 1)]
+    assert len({*shares[0], *shares[1]}) == 12
+    assert {len(text) for texts in shares for text in texts} == {2_000}
+
+
+def test_a_share_that_the_checkout_does_not_have_is_an_error() -> None:
+    with pytest.raises(ValueError, match="characters of a kind for share 900"):
+        documents(20_000, 12, 900)
+
+
+def test_an_unknown_program_is_an_error_that_names_those_there_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as error:
+        programs.main(["gone"])
+    assert error.value.code == 2
+    assert "there is no program gone; known: chonkie_splitters, " in capsys.readouterr().err
