@@ -5,8 +5,9 @@
 `DOORS` of `MODULE` has a function for each name that returns a `Door`, and `PACKAGES` the package
 that it uses besides, if any. Each door is opened in a
 process of its own, forked from one that has imported the module and has no other thread; so they
-share the time of the imports only. A child that does not end in time writes where each of its
-threads is, and ends. Nothing here waits without a limit."""
+share the time of the imports only. A child that does nothing any more writes where each of its
+threads is, and ends: one that computes may be slow, because a busy machine gives it little time.
+Nothing here waits without a limit."""
 
 from __future__ import annotations
 
@@ -30,7 +31,10 @@ from typing import IO, Any
 from tests.support.paths import ROOT
 
 SECONDS = int(os.environ.get("TOKPAR_CHILD_SECONDS", "20"))
-"""After so long a child counts as hanging."""
+"""A child counts as hanging that has had the processor for less than `LEAST` of so many seconds."""
+LEAST = 0.2
+LONGEST = 5 * SECONDS
+"""No child may take longer, whatever it computes."""
 MOST_HANGING = 3
 """After so many hanging children the rest is not tried."""
 TURNS = 2
@@ -65,7 +69,7 @@ def forked(work: Callable[[], object], file: IO[Any]) -> str:
     if child == 0:
         code = 3
         try:
-            faulthandler.dump_traceback_later(SECONDS, exit=True, file=file)
+            faulthandler.register(signal.SIGUSR1, file, all_threads=True)
             for _ in range(TURNS):
                 work()
             code = 0
@@ -74,16 +78,41 @@ def forked(work: Callable[[], object], file: IO[Any]) -> str:
             file.flush()
         finally:
             os._exit(code)
-    limit = time.monotonic() + SECONDS + 5
-    while time.monotonic() < limit:
+    code = code_of(child)
+    return "hangs" if code is None else "right" if code == 0 else "fails"
+
+
+def code_of(child: int) -> int | None:
+    """Waits for a child. Returns its exit code, or None for a child that hung and was killed."""
+    began = counted = time.monotonic()
+    spent = 0.0
+    while True:
         found, status = os.waitpid(child, os.WNOHANG)
         if found:
-            code = os.waitstatus_to_exitcode(status)
-            return {0: "right", 1: "hangs"}.get(code, "fails")
+            return os.waitstatus_to_exitcode(status)
+        now = time.monotonic()
+        if now - counted > SECONDS:
+            spent, before = processor_time(child), spent
+            if spent - before < LEAST or now - began > LONGEST:
+                break
+            counted = now
         time.sleep(0.001)
-    os.kill(child, signal.SIGKILL)  # not even the watchdog ran
+    os.kill(child, signal.SIGUSR1)  # faulthandler writes the stacks
+    time.sleep(1)
+    os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    return "hangs"
+    return None
+
+
+def processor_time(child: int) -> float:
+    """Returns the seconds that the threads of a process have had a processor; 0 where the system has
+    no /proc, so that all seconds count."""
+    try:
+        with open(f"/proc/{child}/stat", encoding="utf-8") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def beside_threads(door: Door, rounds: int, threads: int = 2) -> Outcomes:
@@ -127,7 +156,7 @@ def counts_of(module: str, doors: Sequence[str], rounds: int) -> dict[str, dict[
     """For each door: what became of the children of its process, by outcome; or, if one of them was
     not right, what one of them wrote."""
     command = [sys.executable, "-m", "tests.support.forked_children", module, str(rounds), *doors]
-    said = output_of(command, 120 + rounds * len(doors)).splitlines()
+    said = output_of(command, 250 + rounds * len(doors)).splitlines()
     return {each["door"]: each["said"] or each["counts"] for each in map(json.loads, said)}
 
 
