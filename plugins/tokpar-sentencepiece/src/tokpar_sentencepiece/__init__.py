@@ -55,6 +55,8 @@ DRAWN_PIECES = 200
 SETTINGS = ("add_bos", "add_eos", "reverse", "enable_sampling", "nbest_size", "alpha")
 """Keywords of the library's `encode` that change ids."""
 SPACE = "▁"
+READ_BY_TRANSFORMERS = (".json", ".txt", ".py", ".tiktoken")
+"""Ends of names of files that may decide what `AutoTokenizer` makes of a directory."""
 
 KINDS = {UNIGRAM: "Unigram", BPE: "BPE", WORD: "Word", CHAR: "Char"}
 NOT_BPE = {
@@ -276,8 +278,8 @@ def library() -> Any:
 
 
 def load(source: object, **settings: Any) -> SentencePieceTokenizer | None:
-    """The adapter of a path that ends in ``.model`` or of a `SentencePieceProcessor`; None for any
-    other source.
+    """The adapter of a path that ends in ``.model``, of a directory in which only such a file can
+    decide ids, or of a `SentencePieceProcessor`; None for any other source.
 
     `settings` have names of SETTINGS, and the meaning that they have in the library's `encode`. A
     missing setting is the processor's own. Raises OptionError, FileFormatError,
@@ -295,8 +297,8 @@ def load(source: object, **settings: Any) -> SentencePieceTokenizer | None:
 
 def _processor(source: object) -> Any:
     if isinstance(source, (str, os.PathLike)):
-        path = Path(source)
-        return _from_file(path) if path.suffix == ".model" else None
+        path = _model_file(Path(source))
+        return None if path is None else _from_file(path)
     kind = getattr(sys.modules.get("sentencepiece"), "SentencePieceProcessor", ())
     if not isinstance(source, kind):
         return None
@@ -304,6 +306,18 @@ def _processor(source: object) -> Any:
     if not source.serialized_model_proto():
         raise OptionError("this SentencePieceProcessor holds no model; load one into it first")
     return source
+
+
+def _model_file(path: Path) -> Path | None:
+    """The model file that a path means, or None. A directory means its ``.model`` file if it has
+    one, and no file of the kinds from which transformers makes a tokenizer."""
+    if not path.is_dir():
+        return path if path.suffix == ".model" else None
+    files = [each for each in path.iterdir() if each.is_file()]
+    found = [each for each in files if each.suffix == ".model"]
+    if len(found) != 1 or any(each.suffix in READ_BY_TRANSFORMERS for each in files):
+        return None
+    return found[0]
 
 
 def _from_file(path: Path) -> Any:
