@@ -68,6 +68,25 @@ def test_a_word_with_more_ids_than_bytes_is_refused() -> None:
         _make(arrays | {"words": words.reshape(-1)})
 
 
+@pytest.mark.parametrize("added", [b"\xc3", b"\xa9", b"a\xe4\xb8", b"\xa9\xc3", b"a\xf0\x90\x80"])
+def test_an_added_token_that_would_cut_a_character_is_refused(added: bytes) -> None:
+    """The segments beside it would be no texts: the list for the engine has them as str."""
+    arrays, _ = drawn_arrays(random.Random(1), "bytes")
+    for token, is_refused in ((added, True), (b"a" * len(added), False), ("aé中𐀀".encode(), False)):
+        changes = {
+            "added_bytes": np.frombuffer(token + bytes(8), np.uint8),
+            "added_ends": np.array([len(token)], np.int64),
+            "added_normalized": np.zeros(1, np.uint8),
+            "added_flags": np.zeros(1, np.uint8),
+            "added_ids": np.zeros(1, np.uint32),
+        }
+        if is_refused:
+            with pytest.raises(ValueError, match="do not fit together"):
+                _make(arrays | changes)
+        else:
+            _make(arrays | changes)
+
+
 def test_a_token_of_bytes_above_unicode_reads_no_table_of_code_points_behind_its_end() -> None:
     from tokenizers import models, pre_tokenizers
 

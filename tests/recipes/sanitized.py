@@ -32,6 +32,7 @@ FLAGS = "-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined"
 COMPILE = "import pathlib, hatch_build; print(*hatch_build.compiled(*[pathlib.Path.cwd()] * 2))"
 FILES = (
     "segments",
+    "call_block",
     "call_by_engine",
     "call_drawn",
     "call_checks",

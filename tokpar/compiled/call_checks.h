@@ -224,10 +224,28 @@ static int are_places(const i64 *ends, i64 count, i64 last)
     return is_rising && from <= last;
 }
 
-/* The number of a node of the tree of added tokens has 24 bits. */
+/* True if p[0 : n] is characters that each have as many bytes as the first one says. */
+static int is_whole(const u8 *p, i64 n)
+{
+    i64 rest = 0;
+    for (i64 k = 0; k < n; k++) {
+        int is_inside = (p[k] & 0xC0) == 0x80;
+        if (is_inside != (rest > 0))
+            return 0;
+        rest = is_inside ? rest - 1 : char_size(p[k]) - 1;
+    }
+    return !rest;
+}
+
+/* The number of a node of the tree of added tokens has 24 bits. A token of whole characters cuts no character of a text. */
 static int check_added(const Added *a)
 {
-    return are_places(a->ends, a->count, a->bytes - 8) && a->bytes <= (1 << 24) + 16;
+    if (!are_places(a->ends, a->count, a->bytes - 8) || a->bytes > (1 << 24) + 16)
+        return 0;
+    for (i64 k = 0, start = 0; k < a->count; start = a->ends[k++])
+        if (!is_whole(a->data + start, a->ends[k] - start))
+            return 0;
+    return 1;
 }
 
 /* `grow_words` makes 1,024 slots, and four times as many until there are `most`. */
