@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +10,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.import_graph import PACKAGE, allowed, imports, module_name, modules, room_of
-from tests.support.paths import ROOT, VOCAB
+from tests.support.paths import ROOT
+from tests.support.trips import (
+    FIRST_ENCODES,
+    loaded_by_a_first_encode,
+    run_code,
+    stored_trips,
+)
 
 PLUGGY = frozenset({"registry"})
 
@@ -104,24 +108,9 @@ print(*sorted(set(sys.modules) - before))
 """
 
 
-def run(code: str, *arguments: str) -> str:
-    """What the code prints in a new interpreter; its error is this test's."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        capture_output=True,
-        text=True,
-        env=environment,
-        cwd=ROOT,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def test_importing_tokpar_imports_little_beside_numpy() -> None:
     """What the import costs, without a clock."""
-    loaded = run(BEYOND_NUMPY).split()
+    loaded = run_code(BEYOND_NUMPY).split()
     own = [name for name in loaded if name.partition(".")[0] == "tokpar"]
     installed = [
         n for n in loaded if n.partition(".")[0] not in {"tokpar", *sys.stdlib_module_names}
@@ -133,36 +122,12 @@ def test_importing_tokpar_imports_little_beside_numpy() -> None:
     assert len(loaded) - len(own) <= 43
 
 
-STORE_TABLES = """
-import sys
-import tokpar.adapters.hf_call
-tokpar.adapters.hf_call.LEAST_KEPT = 0
-tokpar.Encoder(sys.argv[1]).prepare()
-"""
-READ_ALL_TABLES = """
-import tokpar.adapters.hf_call
-tokpar.adapters.hf_call.LEAST_KEPT = 0
-"""
-LOADED_BY_AN_ENCODE = """
-import sys
-import tokpar
-tokpar.encode("The quick brown fox, again. " * 400, sys.argv[1])
-print(*(name for name in sys.modules if name.partition(".")[0] == "tokpar"))
-"""
-MOST_FILES, MOST_LINES = 72, 12_000
+MOST_LINES = 12_000
 
 
-@pytest.mark.parametrize("name", ["deepseek_part", "metaspace_unigram"])
-def test_an_encode_loads_few_of_our_files(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With the tables of the compiled call on disk; another thread would make them."""
-    monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path))
-    monkeypatch.setenv("TOKPAR_PLUGINS", "")  # those that are installed here
-    run(STORE_TABLES, str(VOCAB / f"{name}.json"))
-    loaded = run(READ_ALL_TABLES + LOADED_BY_AN_ENCODE, str(VOCAB / f"{name}.json")).split()
-    paths = [PACKAGE.parent / each.replace(".", "/") for each in loaded]
-    files = [p / "__init__.py" if p.is_dir() else p.with_suffix(".py") for p in paths]
-    files = [path for path in files if path.is_file()]  # `_call` is written in C
-    assert len(files) <= MOST_FILES
-    assert sum(len(p.read_text("utf-8").splitlines()) for p in files) <= MOST_LINES
+@pytest.mark.parametrize("name", FIRST_ENCODES)
+def test_an_encode_loads_few_of_our_files(name: str, tmp_path: Path) -> None:
+    """With the tables of the compiled call on disk."""
+    files = loaded_by_a_first_encode(name, tmp_path)
+    assert {*files} - {*stored_trips()[f"first encode, {name}"]} == set()
+    assert sum(len((ROOT / path).read_text("utf-8").splitlines()) for path in files) <= MOST_LINES

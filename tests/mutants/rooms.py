@@ -1,0 +1,52 @@
+"""The rooms that decide ids: of each, the files that get faults, and the tests that run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+class Room(NamedTuple):
+    """`sources`: patterns of files in tokpar/. `tests`: files and folders in tests/."""
+
+    sources: str
+    tests: str
+
+    def files(self) -> list[Path]:
+        found = (sorted((ROOT / "tokpar").glob(each)) for each in self.sources.split())
+        return [file for files in found for file in files if file.name != "__init__.py"]
+
+    def folders(self) -> list[str]:
+        return [f"tests/{each}" for each in self.tests.split()]
+
+
+DOORS = "pipeline/test_doors.py pipeline/test_regressions.py"
+ROOMS = {
+    "untrusted": Room("untrusted/*.py", "untrusted certificate/test_untrusted.py"),
+    "decoding": Room("decoding/*.py", "decoding"),
+    "cuts": Room("cuts/*.py", f"cuts facts methods/test_lossless.py {DOORS}"),
+    "sessions": Room("sessions/*.py", f"sessions pipeline/test_stream.py {DOORS}"),
+    "chunks": Room("chunks/*.py", f"chunks {DOORS}"),
+    "encoder": Room(
+        "encoder.py calls.py loading.py compiled/front.py pipeline/*.py",
+        "pipeline methods/test_lossless.py methods/test_combining.py",
+    ),
+    "results": Room("results/*.py", "pipeline certificate/test_certificate.py executors"),
+    "patterns": Room("patterns/*.py", "patterns cuts/test_windows_finding.py"
+                     " cuts/test_window_seams.py certificate/test_windows_checked.py"),
+    "facts": Room("facts/*.py", "facts adapters/test_token_lengths.py adapters/test_offsets.py"
+                  " adapters/test_offset_routes.py"),
+    "integrations": Room(
+        "integrations/hf_arguments.py integrations/tiktoken_arguments.py"
+        " integrations/hf_columns.py integrations/row_columns.py integrations/marked_text.py"
+        " integrations/hf_cut_calls.py integrations/tiktoken_path.py",
+        "integrations",
+    ),
+    "compiled": Room("compiled/[!_]*.py", f"compiled {DOORS}"),
+    "kernel": Room(
+        "compiled/call*.h compiled/words.h compiled/call.c",
+        f"compiled decoding adapters/test_offsets.py {DOORS}",
+    ),
+}  # fmt: skip
