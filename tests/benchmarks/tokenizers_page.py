@@ -24,8 +24,8 @@ the shapes of tokenizers that no package carries. `docs/tokenizers.json` has pac
 and all figures. Nothing in tokpar knows these files by name.
 
 `tokenizer.json`, a directory or a repository means Hugging Face's ids; `spiece.model` or
-`tokenizer.model`, a file or alone in a directory, [SentencePiece's](../plugins/tokpar-sentencepiece/README.md):
-some differ.
+`tokenizer.model`, a file or alone in a directory,
+[SentencePiece's](../plugins/tokpar-sentencepiece/README.md): some differ.
 """
 
 
