@@ -137,6 +137,37 @@ def test_a_rectangle_has_every_id_and_a_mask(side: str) -> None:
         assert ends.tolist() == sorted(ends.tolist(), reverse=True)
 
 
+PADDED = [["a b c d e f", "", "x"], ["", ""], ["a b c"], []]
+
+
+@pytest.mark.parametrize("prepared", [True, False])
+@pytest.mark.parametrize("cut", [None, 4])
+@pytest.mark.parametrize(
+    "settings", [{}, {"length": 9}, {"direction": "left"}, {"direction": "left", "length": 12}]
+)
+def test_the_mask_is_that_of_the_own_call_where_the_tokenizer_pads(
+    settings: dict[str, Any], cut: int | None, prepared: bool
+) -> None:
+    own = plain_copy(named_tokenizers()["deepseek_part"])
+    own.post_processor = (
+        processors.TemplateProcessing("$A", special_tokens=[])
+        if cut is None
+        else processors.TemplateProcessing("a $A b", special_tokens=[("a", 3), ("b", 0)])
+    )
+    own.enable_padding(pad_id=0, **settings)
+    if cut is not None:
+        own.enable_truncation(cut)
+    with tokpar.Encoder(own) as encoder:
+        if prepared:
+            encoder.prepare()
+        for texts in PADDED:
+            batch, expected = encoder.encode_batch(texts), own.encode_batch(texts)
+            for found in (batch, pickle.loads(pickle.dumps(batch))):
+                rectangle, mask = found.padded(7)
+                assert rectangle.tolist() == [each.ids for each in expected]
+                assert mask.tolist() == [[*map(bool, e.attention_mask)] for e in expected]
+
+
 def test_a_batch_becomes_an_arrow_array_without_copying_ids() -> None:
     pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     with tokpar.Encoder() as encoder:

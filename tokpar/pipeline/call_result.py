@@ -22,6 +22,7 @@ from tokpar.process.cached_property import cached_property
 from tokpar.process.interrupts import is_foreign, raise_foreign
 from tokpar.results.encoding import Batch, Clock, Encoding, KnownRow
 from tokpar.results.final_rows import FinalRows
+from tokpar.results.own_padding import OwnPadding, own_padding
 from tokpar.results.seams import NO_SEAMS, Seams
 from tokpar.results.spans import (
     SpanOrigin,
@@ -168,7 +169,8 @@ class Result:
             why_not_compiled=why_not_compiled(plan.tokenizer),
         )
         self.report = self._row(0).report if len(self.texts) == 1 else self._added_up()
-        return Batch(self.final.final, self.report, self.encoding, self.spans, self._ways())
+        ways, padding = self._ways(), self.final.padding
+        return Batch(self.final.final, self.report, self.encoding, self.spans, ways, padding)
 
     def _ways(self) -> dict[str, int]:
         """Returns how many texts were encoded in each way."""
@@ -266,11 +268,20 @@ def divided_report(report: Report) -> Report:
     return replace(report, plan=DIVIDED, why=NO_REGION_LEFT)
 
 
-def batch_of_one(encoding: Encoding) -> Batch:
-    """Returns the batch of the only text of a call."""
+def batch_of_one(encoding: Encoding, postprocess: bool) -> Batch:
+    """Returns the batch of the only text of a call. `postprocess`: its ids were post-processed."""
     rows = Rows.of([encoding.ids])
     spans = partial(_spans_of_one, encoding)
-    return Batch(rows, encoding.report, [encoding].__getitem__, spans, {ENGINE: 1})
+    padding = partial(_padding_of_one, encoding) if postprocess else None
+    return Batch(rows, encoding.report, [encoding].__getitem__, spans, {ENGINE: 1}, padding)
+
+
+def _padding_of_one(encoding: Encoding) -> OwnPadding | None:
+    origin = encoding.origin
+    if not isinstance(origin, SpanOrigin):
+        return None
+    own = np.array([len(origin.before_postprocess(encoding.ids))])
+    return own_padding(origin.tokenizer, own, np.array([len(encoding.ids)]))
 
 
 def _spans_of_one(encoding: Encoding, code_points: bool) -> SpanArray:

@@ -127,7 +127,8 @@ class CompiledBatch:
         count = len(self.rows.texts)
         plan = ONE_CALL if count == 1 else f"{count:,} texts, each by {ONE_CALL}"
         report = self.call_facts.report_of(plan=plan, why=BY_CALL, chunks=count)
-        return Batch(self.rows.final, report, self.encoding, self.spans, {COMPILED: count})
+        final, ways = self.rows.final, {COMPILED: count}
+        return Batch(final, report, self.encoding, self.spans, ways, self.rows.padding)
 
     def encoding(self, k: int) -> Encoding:
         """Returns the encoding of text `k`."""

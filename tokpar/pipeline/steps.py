@@ -54,7 +54,7 @@ def encode_batch(
     long = [row for row in long if not answered[row]]
     works = _split(result, long)
     if len(texts) == 1 and not works and not answered[0]:
-        return batch_of_one(_whole(result, 0, None, postprocess))
+        return batch_of_one(_whole(result, 0, None, postprocess), postprocess)
     try:
         rest, own = _encode(result, works)
         for row in works:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from typing import Any, NamedTuple, Protocol, overload
 
@@ -14,6 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 from tokpar.arrays import IdArray, IntArray, SpanArray, frozen_ids
 from tokpar.contract.interfaces import Decodes, TokenizerAdapter
 from tokpar.process.cached_property import cached_property
+from tokpar.results.own_padding import OwnPadding
 from tokpar.results.seams import Seams
 from tokpar.types import Report, Rows
 
@@ -241,6 +243,9 @@ class Batch(Sequence[Encoding]):
     _spans: Callable[[bool], SpanArray] | None = None
     ways: Mapping[str, int] = field(default_factory=dict)
     """How many texts were encoded in each way, see `tokpar.results.text_counts`."""
+    _padding: Callable[[], OwnPadding | None] | None = None
+    """Returns the padding that the tokenizer's own settings put into `rows`; None: there is
+    none."""
 
     def spans(self) -> SpanArray:
         """Returns `Encoding.spans` of all texts in one array, in the order of `ids`.
@@ -279,8 +284,10 @@ class Batch(Sequence[Encoding]):
     def padded(self, pad_id: int, *, side: str = "right") -> tuple[IdArray, Mask]:
         """Returns a rectangle of ids and a mask, both of shape (texts, longest).
 
-        The rectangle is as wide as the longest text. Shorter texts are filled with `pad_id`. The
-        mask is True where an id belongs to a text. `side`: where to pad, "right" or "left"."""
+        The rectangle is as wide as the longest row. Shorter rows are filled with `pad_id`. The
+        mask is True where an id belongs to a text or is a special token; ids with which the
+        tokenizer's own settings padded a row stay, and the mask is False there. `side`: where to
+        pad, "right" or "left". Raises LookupError if that padding is not known."""
         if side not in ("right", "left"):
             raise ValueError(f"side must be 'right' or 'left', got {side!r}")
         if not isinstance(pad_id, (int, np.integer)) or not 0 <= pad_id < 2**32:
@@ -293,6 +300,11 @@ class Batch(Sequence[Encoding]):
             mask = mask[:, ::-1]
         rectangle = np.full(mask.shape, pad_id, dtype=np.uint32)
         rectangle[mask] = self.rows.ids[self.offsets[0] : self.offsets[-1]]
+        padding = None if self._padding is None else self._padding()
+        if padding is not None:
+            first = (longest - lengths) * (side == "left")
+            start, stop = first + padding.before, first + lengths - padding.after
+            mask = (columns >= start[:, None]) & (columns < stop[:, None])
         return rectangle, mask
 
     def to_arrow(self) -> Any:
@@ -330,11 +342,25 @@ class Batch(Sequence[Encoding]):
     __hash__ = None  # type: ignore[assignment]  # equal to lists, which have no hash either
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild_batch, (self.rows, self.report, list(self))
+        padding: OwnPadding | str | None = None
+        try:
+            padding = None if self._padding is None else self._padding()
+        except LookupError as error:
+            padding = str(error)
+        return _rebuild_batch, (self.rows, self.report, list(self), padding)
 
     def __repr__(self) -> str:
         return f"<Batch of {len(self):,} texts, {len(self.rows.ids):,} ids>"
 
 
-def _rebuild_batch(rows: Rows, report: Report, encodings: list[Encoding]) -> Batch:
-    return Batch(rows, report, encodings.__getitem__)
+def _rebuild_batch(
+    rows: Rows, report: Report, encodings: list[Encoding], padding: OwnPadding | str | None
+) -> Batch:
+    found = None if padding is None else partial(_as_it_was, padding)
+    return Batch(rows, report, encodings.__getitem__, _padding=found)
+
+
+def _as_it_was(padding: OwnPadding | str) -> OwnPadding:
+    if isinstance(padding, str):
+        raise LookupError(padding)
+    return padding

@@ -11,6 +11,7 @@ from tokpar.arrays import IdArray, SpanArray, frozen_ids
 from tokpar.contract.adapter import inserted_ids
 from tokpar.contract.interfaces import PostProcesses, TokenizerAdapter
 from tokpar.process.cached_property import cached_property
+from tokpar.results.own_padding import OwnPadding, own_padding
 from tokpar.results.seams import Seams
 from tokpar.results.spans import (
     final_spans,
@@ -58,6 +59,14 @@ class FinalRows:
         """Returns the final ids of text `k`, read-only."""
         first, stop = self.final.offsets[k : k + 2].tolist()
         return self._ids[first:stop]
+
+    def padding(self) -> OwnPadding | None:
+        """Returns the padding of the final ids; None if they were not padded. Raises LookupError if
+        it is not known."""
+        if self.final is self.own:
+            return None
+        lengths = np.diff(self.own.offsets), np.diff(self.final.offsets)
+        return own_padding(self.tokenizer, *lengths)
 
     def spans(self, seams: Sequence[Seams] | None, code_points: bool) -> SpanArray:
         """Returns the spans of the final ids of all texts, int64, (n, 2). `seams`: of each text.

@@ -1,0 +1,51 @@
+"""Counts the ids with which a tokenizer's own padding fills the rows of a batch."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tokpar.arrays import IntArray
+from tokpar.contract.interfaces import PostProcesses, TokenizerAdapter
+from tokpar.types import Rows
+
+_PROBE = 1 << 31
+"""A number that stands in for the id of a text: post-processing reads no ids."""
+
+
+class OwnPadding(NamedTuple):
+    """How many ids of padding each row begins with, and ends with; int64, shape (texts,)."""
+
+    before: IntArray
+    after: IntArray
+
+
+def own_padding(
+    tokenizer: TokenizerAdapter, own_lengths: IntArray, final_lengths: IntArray
+) -> OwnPadding | None:
+    """Returns the padding of rows that have `own_lengths` ids before post-processing and
+    `final_lengths` behind it; None for a tokenizer that does not pad.
+
+    Raises LookupError if post-processing depends on the text."""
+    if not isinstance(tokenizer, PostProcesses) or not tokenizer.pads:
+        return None
+    special = tokenizer.special_tokens
+    if special is None:
+        raise LookupError(
+            f"{tokenizer.name} post-processes by its own call: which ids are padding is not known"
+        )
+    whole = own_lengths + sum(map(len, special))
+    if tokenizer.truncates_to is not None:
+        whole = np.minimum(whole, tokenizer.truncates_to)
+    count, none = final_lengths - whole, np.zeros_like(final_lengths)
+    is_left = _pads_left(tokenizer, len(special[0]))
+    return OwnPadding(count, none) if is_left else OwnPadding(none, count)
+
+
+def _pads_left(post: PostProcesses, before: int) -> bool:
+    """True if padding comes first: a text of one id, beside one of two, has more than the `before`
+    special tokens before its id."""
+    probe = Rows.of([np.full(count, _PROBE, dtype=np.uint32) for count in (1, 2)])
+    places = np.flatnonzero(post.postprocess(probe, ["", ""])[0] == _PROBE)
+    return bool(len(places)) and int(places[0]) > before
