@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from itertools import chain
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from tokenizers import Tokenizer
 
 import tokpar
 from tests.chunks.brute_force import BruteForce, called, own_tokenizer
+from tests.chunks.promises import check_kept
 from tests.conftest import drawn
 from tests.support.drawn_runs import NAMES, adapter_of, any_tokenizer, drawn_text, named
 from tests.support.fakes import WordHash
@@ -23,49 +23,6 @@ from tokpar.errors import OptionError
 pytestmark = pytest.mark.ids
 
 KEEPS = st.sampled_from(("ends", "first", "last"))
-
-
-def check_kept(
-    adapter: Any, texts: list[str], most: int, keep: Any, as_messages: bool
-) -> KeptTexts:
-    """What was kept, after all that the result says was compared with encodes of its texts."""
-    messages = [{"role": "user", "content": text} for text in texts]
-    kept = tokpar.Encoder(adapter).fit(messages if as_messages else texts, most, keep)
-
-    def ids(some: list[str]) -> list[list[int]]:
-        joined = some if as_messages else ["".join(some)]
-        return [adapter.encode(text).tolist() if text else [] for text in joined]
-
-    found, whole = ids([*kept.texts]), ids(texts)
-    assert len(kept.texts) == len(kept.ranges) == len(kept.counts) == len(texts)
-    assert sum(kept.counts) == kept.count == sum(map(len, found)) <= most
-    assert kept.whole_count == sum(map(len, whole))
-    assert (kept.count == kept.whole_count) or kept.whole_count > most
-    for text, some, own in zip(texts, kept.ranges, kept.texts, strict=True):
-        assert "".join(text[start:stop] for start, stop in some) == own
-        assert all(start < stop for start, stop in some)
-    if as_messages:
-        assert [*kept.counts] == [*map(len, found)]
-    if kept.is_certified:
-        for own, given_ids in zip(found, whole, strict=True):
-            counts = {"first": [len(own)], "last": [0]}.get(keep, range(len(own) + 1))
-            ends = [given_ids[:k] + given_ids[len(given_ids) - len(own) + k :] for k in counts]
-            assert own in ends
-    check_places(texts, kept, keep)
-    return kept
-
-
-def check_places(texts: list[str], kept: KeptTexts, keep: str) -> None:
-    """One range of all texts is left out: at the end, at the beginning, or between."""
-    firsts = [sum(map(len, texts[:k])) for k in range(len(texts))]
-    placed = [[(a + first, b + first) for a, b in some]
-              for first, some in zip(firsts, kept.ranges, strict=True)]  # fmt: skip
-    size = sum(map(len, texts))
-    edges = [0, *chain(*chain(*placed)), size]
-    gaps = [(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True) if a < b]
-    assert len(gaps) <= 1
-    assert keep != "first" or all(b == size for _, b in gaps)
-    assert keep != "last" or all(a == 0 for a, _ in gaps)
 
 
 @given(

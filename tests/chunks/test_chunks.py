@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models
 
 import tokpar
-from tests.chunks.brute_force import BruteForce, called, own_tokenizer, truncates
+from tests.chunks.brute_force import called, own_tokenizer, truncates
+from tests.chunks.promises import assert_chunks
 from tests.conftest import drawn
 from tests.support.cli_runs import run
 from tests.support.drawn_runs import NAMES, adapter_of, any_tokenizer, drawn_text, named
@@ -38,36 +39,6 @@ def chunks_of(
 ) -> list[TextChunk]:
     encoder = tokpar.Encoder(adapter_of(tokenizer))
     return list(encoder.chunks(text, max_tokens, overlap, boundary))
-
-
-def assert_chunks(
-    tokenizer: Any, text: str, max_tokens: int, overlap: int, boundary: str, chunks: list[TextChunk]
-) -> None:
-    """Everything that is promised of the chunks of one text."""
-    own, adapter = own_tokenizer(tokenizer), adapter_of(tokenizer)
-    brute = BruteForce(text, own, adapter)
-    whole = tokpar.Encoder(adapter).unprocessed_batch([text], adapter).ids.tolist()
-    reached = 0
-    for k, chunk in enumerate(chunks):
-        before = chunks[k - 1].start if k else -1
-        assert before < chunk.start <= reached < chunk.stop
-        assert chunk.start == reached or overlap
-        reached = chunk.stop
-        part = text[chunk.start : chunk.stop]
-        assert chunk.ids.tolist() == own.ids(part)
-        assert len(chunk.ids) <= max_tokens
-        if chunk.certified and not own.special:
-            size = len(chunk.ids)
-            slices = (whole[i : i + size] for i in range(len(whole) - size + 1))
-            assert chunk.ids.tolist() in slices
-        expected = brute.stop(chunk.start, max_tokens, boundary)
-        if expected is None:
-            assert chunk.stop == len(text) or not brute.fits(
-                chunk.start, chunk.stop + 1, max_tokens
-            )
-        else:
-            assert chunk.stop == expected
-    assert reached == len(text)
 
 
 @given(

@@ -105,8 +105,8 @@ def code_of(child: int) -> int | None:
 
 
 def processor_time(child: int) -> float:
-    """Returns the seconds that the threads of a process have had a processor; 0 where the system has
-    no /proc, so that all seconds count."""
+    """Returns the seconds that the threads of a process have had a processor; 0 where the system
+    has no /proc, so that all seconds count."""
     try:
         with open(f"/proc/{child}/stat", encoding="utf-8") as file:
             fields = file.read().rpartition(")")[2].split()
