@@ -5,20 +5,28 @@ the own encode of the whole text, the texts those of the own decode of all ids."
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 import tiktoken
 from hypothesis import assume, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, rule
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    consumes,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
 
 import tokpar
 from tests.conftest import at_most
 from tests.support.adapters_drawn import drawn_text
-from tests.support.decode_streams import KINDS, encoder_of, own_text, rest_of
+from tests.support.decode_streams import KINDS, encoder_of, own_text
 from tests.support.drawn_runs import adapter_of, any_tokenizer, own_call
 from tests.support.tokenizers_drawn import contents
 from tokpar.decoding.streams import DecodeStream, common_start
@@ -138,106 +146,132 @@ class TextMachine(RuleBasedStateMachine):
 
 
 class IdMachine(RuleBasedStateMachine):
-    """Ids that arrive: streams of their own, and the streams of a server."""
+    """Ids that arrive for streams of their own."""
 
     decoded: Bundle[ArrivingIds] = Bundle("decoded")
-    numbers: Bundle[int] = Bundle("numbers")
 
     @initialize(kind=st.sampled_from([*KINDS]))
     def load(self, kind: str) -> None:
         self.encoder, self.own = encoder_of(kind)
-        self.some_ids = [*range(len(KINDS[kind].tokens))]
-        self.many = self.encoder.decode_streams(starts=True)
-        self.open: dict[int, ArrivingIds] = {}
+        self.known_ids = [*range(len(KINDS[kind].tokens))]
+        self.all = list[ArrivingIds]()
 
-    def _own_text(self, ids: list[int], skips: bool) -> str | None:
-        return own_text(lambda some: str(self.own.decode(some, skip_special_tokens=skips)), ids)
+    def _ids(self, rng: random.Random) -> list[int]:
+        return [rng.choice(self.known_ids) for _ in range(rng.randint(0, 6))]
 
-    def _ids(self, rng: random.Random, most: int = 6) -> list[int]:
-        return [rng.choice(self.some_ids) for _ in range(rng.randint(0, most))]
+    def _kept(self, running: ArrivingIds) -> ArrivingIds:
+        self.all.append(running)
+        return running
 
-    @rule(target=decoded, rng=RANDOM, skips=st.booleans())
-    def begin_ids(self, rng: random.Random, skips: bool) -> ArrivingIds:
-        prompt = self._ids(rng) if rng.random() < 0.7 else []
+    @rule(target=decoded, rng=RANDOM, skips=st.booleans(), has_prompt=st.booleans())
+    def begin(self, rng: random.Random, skips: bool, has_prompt: bool) -> ArrivingIds:
+        prompt = self._ids(rng) if has_prompt else []
         stream = self.encoder.decode_stream(prompt, skip_special_tokens=skips)
-        return ArrivingIds(stream, prompt, skips)
+        return self._kept(ArrivingIds(stream, prompt, skips))
 
     @rule(running=decoded, rng=RANDOM, at_once=st.booleans())
     def give_ids(self, running: ArrivingIds, rng: random.Random, at_once: bool) -> None:
-        ids = self._ids(rng)
-        steps = running.stream.step
-        running.said += running.stream.push(ids) if at_once else "".join(map(steps, ids))
+        ids, stream = self._ids(rng), running.stream
+        running.said += stream.push(ids) if at_once else "".join(map(stream.step, ids))
         running.ids += ids
 
     @rule(target=decoded, running=decoded)
     def fork(self, running: ArrivingIds) -> ArrivingIds:
         twin = running.stream.fork()
-        return ArrivingIds(twin, running.prompt, running.skips, [*running.ids], running.said)
+        return self._kept(replace(running, stream=twin, ids=[*running.ids]))
 
-    @rule(running=decoded, wrong=st.sampled_from(NO_IDS), rng=RANDOM)
-    def refuse_ids(self, running: ArrivingIds, wrong: Any, rng: random.Random) -> None:
+    @rule(running=decoded, wrong=st.sampled_from(NO_IDS), rng=RANDOM, at_once=st.booleans())
+    def refuse_ids(
+        self, running: ArrivingIds, wrong: Any, rng: random.Random, at_once: bool
+    ) -> None:
         stream = running.stream
-        held = rest_of(stream.fork())
-        for call in (
-            lambda: stream.step(wrong),
-            lambda: stream.push([*self._ids(rng), wrong]),
-        ):
-            with pytest.raises((TypeError, ValueError, LookupError)):
-                call()
-            assert rest_of(stream.fork()) == held
+        with pytest.raises((TypeError, ValueError, LookupError)):
+            stream.push([*self._ids(rng), wrong]) if at_once else stream.step(wrong)
 
     @rule(running=consumes(decoded))
-    def finish_ids(self, running: ArrivingIds) -> None:
-        self._check_finish(running, running.stream.finish)
+    def finish(self, running: ArrivingIds) -> None:
+        check_finish(self.own, running, running.stream.finish)
         with pytest.raises((OptionError, LookupError)):
-            running.stream.step(self.some_ids[0])
+            running.stream.step(self.known_ids[0])
+        self.all.remove(running)
 
-    def _check_finish(self, running: ArrivingIds, finish: Any) -> None:
-        whole = self._own_text(running.prompt + running.ids, running.skips)
-        if whole is None:
-            with pytest.raises(EngineError):
-                finish()
-            return
-        before = self._own_text(running.prompt, running.skips) or ""
-        assert running.said + finish() == whole[common_start(before, whole) :]
+    @invariant()
+    def each_stream_would_end_with_the_text_of_the_own_decode(self) -> None:
+        for running in getattr(self, "all", ()):
+            check_finish(self.own, running, running.stream.fork().finish)
 
-    @rule(target=numbers, rng=RANDOM)
-    def open_number(self, rng: random.Random) -> int:
-        prompt = self._ids(rng) if rng.random() < 0.7 else []
-        number = self.many.open(prompt)
+
+class ServerMachine(RuleBasedStateMachine):
+    """Ids that arrive for the streams of a server, in one call for several of them."""
+
+    @initialize(kind=st.sampled_from([*KINDS]))
+    def load(self, kind: str) -> None:
+        self.encoder, self.own = encoder_of(kind)
+        self.known_ids = [*range(len(KINDS[kind].tokens))]
+        self.streams = self.encoder.decode_streams(starts=True)
+        self.open: dict[int, ArrivingIds] = {}
+
+    @rule(rng=RANDOM, size=st.integers(0, 5))
+    def begin(self, rng: random.Random, size: int) -> None:
+        prompt = rng.choices(self.known_ids, k=size)
+        number = self.streams.open(prompt)
         assert number not in self.open
         self.open[number] = ArrivingIds(self.encoder.decode_stream(), prompt, False)
-        assert len(self.many) == len(self.open)
-        return number
+        assert len(self.streams) == len(self.open)
 
-    @rule(rng=RANDOM, wrong=st.sampled_from((None, None, None, -1, 99, *NO_IDS)))
-    def push_to_many(self, rng: random.Random, wrong: Any) -> None:
-        chosen = [rng.choice([*self.open]) for _ in range(rng.randint(1, 6)) if self.open]
-        ids = [rng.choice(self.some_ids) for _ in chosen]
-        if wrong is not None and chosen:
-            at = rng.randrange(len(chosen))
-            wrong_ids, wrong_numbers = [*ids], [*chosen]
-            (wrong_numbers if wrong in (-1, 99) else wrong_ids)[at] = wrong
-            with pytest.raises((TypeError, ValueError, LookupError)):
-                self.many.push(wrong_numbers, wrong_ids)
-        said = self.many.push(chosen, ids)
-        for number, id_, text, start in zip(chosen, ids, said, self.many.starts, strict=True):
+    @precondition(lambda self: self.open)
+    @rule(rng=RANDOM, size=st.integers(0, 6))
+    def push(self, rng: random.Random, size: int) -> None:
+        chosen, ids = rng.choices([*self.open], k=size), rng.choices(self.known_ids, k=size)
+        texts = self.streams.push(chosen, ids)
+        for number, id_, text, start in zip(chosen, ids, texts, self.streams.starts, strict=True):
             running = self.open[number]
             assert start == len(running.said)
             running.ids.append(id_)
             running.said += text
 
-    @rule(number=consumes(numbers))
-    def finish_number(self, number: int) -> None:
+    @precondition(lambda self: self.open)
+    @rule(rng=RANDOM, size=st.integers(0, 6), wrong=st.sampled_from(NO_IDS), is_id=st.booleans())
+    def refuse(self, rng: random.Random, size: int, wrong: Any, is_id: bool) -> None:
+        """A wrong id or number at the end, when others were looked at."""
+        chosen, ids = rng.choices([*self.open], k=size), rng.choices(self.known_ids, k=size)
+        last = (rng.choice([*self.open]), wrong) if is_id else (wrong, self.known_ids[0])
+        if not is_id and wrong == 0:  # 0.0 is a key of 0, too
+            return
+        with pytest.raises((TypeError, ValueError, LookupError)):
+            self.streams.push([*chosen, last[0]], [*ids, last[1]])
+
+    @precondition(lambda self: self.open)
+    @rule(rng=RANDOM)
+    def finish(self, rng: random.Random) -> None:
+        number = rng.choice([*self.open])
         running = self.open.pop(number)
-        self._check_finish(running, lambda: self.many.finish(number))
+        check_finish(self.own, running, lambda: self.streams.finish(number))
+        with pytest.raises(OptionError):
+            self.streams.finish(-1)
 
     def teardown(self) -> None:
-        for number in [*getattr(self, "open", ())]:
-            self.finish_number(number)
+        while getattr(self, "open", ()):
+            self.finish(random.Random(0))
+
+
+def check_finish(own: Any, running: ArrivingIds, finish: Callable[[], str]) -> None:
+    """The text of a stream is what the own decode of all ids adds to that of the prompt."""
+
+    def decoded(ids: list[int]) -> str | None:
+        return own_text(lambda some: str(own.decode(some, skip_special_tokens=running.skips)), ids)
+
+    whole = decoded(running.prompt + running.ids)
+    if whole is None:
+        with pytest.raises(EngineError):
+            finish()
+        return
+    before = decoded(running.prompt) or ""
+    assert running.said + finish() == whole[common_start(before, whole) :]
 
 
 TestTexts, TestIds = TextMachine.TestCase, IdMachine.TestCase
+TestServers = ServerMachine.TestCase
 TestTexts.settings = settings(at_most(60), stateful_step_count=15)
-TestIds.settings = settings(stateful_step_count=30)
+TestIds.settings = TestServers.settings = settings(stateful_step_count=30)
 pytestmark = pytest.mark.ids
