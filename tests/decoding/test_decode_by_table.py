@@ -264,3 +264,19 @@ def test_the_own_call_answers_until_the_table_is_there(monkeypatch: pytest.Monke
     assert later.table is None
     assert later.wait() is not None
     assert later.texts([[97], [98, 99]]) == ["a", "bc"]
+
+
+@pytest.mark.parametrize("in_background", [True, False])
+def test_the_ids_that_pay_for_a_table_have_it_made(
+    in_background: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text_table, "IN_BACKGROUND", in_background)
+    monkeypatch.setattr(text_table, "LEAST_IDS", 5)
+    parts = parts_of(small_encoding())
+    later = LaterTable(lambda: parts)
+    later.texts([[97], [98, 99, 100]])
+    assert later.table is None
+    assert later._later is None
+    later.texts([[97]])
+    assert (later._later is not None) == in_background
+    assert later.wait() is not None

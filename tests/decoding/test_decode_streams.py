@@ -120,3 +120,18 @@ def test_a_table_without_room_gives_the_same_texts(monkeypatch: pytest.MonkeyPat
     data = "é中😀a".encode() * 5
     assert "".join(stream.step(byte) for byte in data) + stream.finish() == data.decode()
     assert sum(map(len, stream._table._rows.values())) <= 3
+
+
+@needs_below_one
+@pytest.mark.parametrize("kind", ["llama", "byte fallback"])
+def test_a_long_run_of_bytes_keeps_no_row_for_each_byte(kind: str) -> None:
+    """With and without stages behind the one that reads the bytes."""
+    own = KINDS[kind].build()
+    letter = next(id_ for id_ in range(9) if own.decode([id_]).isascii())
+    stream = Encoder(own).decode_stream()
+    rows = stream._table._rows
+    stream.push([letter] * 40)
+    before = len(rows)
+    stream.push([letter] * 400)
+    assert 1 < len(rows) == before
+    assert stream.finish() == own.decode([letter] * 440)

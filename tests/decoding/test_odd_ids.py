@@ -20,6 +20,7 @@ from tests.decoding.decoders_drawn import spec_of
 from tests.support.small_encodings import small_encoding
 from tokpar import Encoder
 from tokpar.decoding import text_table
+from tokpar.decoding.id_rows import MOST_IDS, ids_for_table
 from tokpar.errors import OptionError
 
 pytestmark = [pytest.mark.ids, needs_below_one]
@@ -268,3 +269,12 @@ def test_the_error_of_a_stream_is_also_an_option_error_and_says_what_came(own: A
             call(-1)
     with pytest.raises(OptionError, match="a number that open"):
         streams.push([0.0], [1])
+
+
+def test_only_rows_of_ids_reach_the_table() -> None:
+    """An array of two dimensions or of none is for the own call, which has an error for it."""
+    for array_ in (np.zeros((2, 2), np.uint32), np.uint32(3), np.array(3, np.uint32)):
+        assert [*ids_for_table(array_)] == [MOST_IDS - 1]
+    row = np.arange(4, dtype=np.uint32)
+    assert ids_for_table(row) is row
+    assert [*ids_for_table(row[::2])] == [0, 2]

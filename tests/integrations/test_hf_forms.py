@@ -53,6 +53,7 @@ def said(result: Any) -> object:
 
 
 @pytest.mark.ids
+@pytest.mark.each_value
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", SMALL)
 def test_a_form_gives_what_the_original_gives_and_is_answered_or_handed_over(
@@ -238,6 +239,7 @@ def _ids(engine: Any) -> list[int]:
 
 
 @pytest.mark.ids
+@pytest.mark.each_value
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("name", SMALL)
 def test_a_change_of_the_engine_is_noticed_by_the_next_call(name: str, change: str) -> None:

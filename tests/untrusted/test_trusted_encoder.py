@@ -283,6 +283,17 @@ def test_names_are_never_characters_of_the_text_or_the_vocabulary() -> None:
         trusted.engine_for(everything)
 
 
+def test_copies_are_kept_and_closed_with_the_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = tokpar.Encoder(small_chat())
+    trusted = encoder.trusted_encoder()
+    engine = trusted.engine_for("a")
+    assert trusted.engine_for("b") is engine
+    closed: list[tokpar.Encoder] = []
+    monkeypatch.setattr(tokpar.Encoder, "close", lambda self: closed.append(self))
+    trusted.close()
+    assert closed == [engine.encoder]
+
+
 def test_no_token_takes_the_letter_of_a_name() -> None:
     """A token that ends with the letter of the names would hide the name behind it."""
     tokenizer = Tokenizer(models.WordLevel({"?": 0, "x": 1}, unk_token="?"))
