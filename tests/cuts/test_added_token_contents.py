@@ -18,6 +18,7 @@ from tests.support.contents_drawn import contents_and_text
 from tests.support.kernel_twins import twin
 from tokpar.arrays import has_surrogate
 from tokpar.cuts.added_token_contents import Contents
+from tokpar.cuts.added_token_guard import AddedTokenGuard
 from tokpar.process import kernel_modules
 from tokpar.types import AddedToken
 
@@ -91,3 +92,19 @@ def test_matches_are_those_of_the_engine_and_of_the_tokenizers_in_python(
     engine = Tokenizer(models.BPE())
     engine.add_special_tokens([NativeToken(c, normalized=False) for c in contents])
     assert matches == engine.encode(text, add_special_tokens=False).tokens
+
+
+@given(drawn=contents_and_text(), data=st.data())
+@example(drawn=(["ab"], "ab.ab...ab"), data=None)
+def test_positions_that_an_occurrence_reaches_over_are_found_at_once(
+    drawn: tuple[list[str], str], data: st.DataObject | None
+) -> None:
+    contents, text = drawn
+    guard = AddedTokenGuard(tuple(AddedToken(c, k) for k, c in enumerate(contents)))
+    start = data.draw(st.integers(0, len(text))) if data else 0
+    stop = data.draw(st.integers(start, len(text))) if data else len(text)
+    found = guard.crossed_positions(text, start, stop)
+    expected = [
+        any(a < p < b for a, b, _ in clusters_of(contents, text)) for p in range(start, stop)
+    ]
+    assert ([False] * (stop - start) if found is None else found.tolist()) == expected

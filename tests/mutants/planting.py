@@ -33,8 +33,8 @@ from _pytest.main import pytest_runtestloop as run_items
 from tests.mutants.faults import Fault
 
 Place = tuple[str, str, int]
-SLOW = 2.0
-"""Seconds of a core of a test that waits until the others of all files have run."""
+QUICK, SLOW = 0.15, 2.0
+"""Seconds of a core of a test that runs early, and of one that waits until all others have run."""
 
 
 class Outcome(NamedTuple):
@@ -169,14 +169,8 @@ class Planting:
                 return (0,)
             if duration < SLOW and (of_file[test] or test in most):
                 return 1, -of_file[test], -most.get(test, 0)
-            return (
-                2,
-                duration > SLOW,
-                not self.called.get(test, set()) & places,
-                -near(item.path),
-                str(item.path),
-                duration,
-            )
+            misses = not self.called.get(test, set()) & places
+            return 2, duration > SLOW, misses, duration > QUICK, -near(item.path), str(item.path)
 
         return sorted(items, key=key)
 
