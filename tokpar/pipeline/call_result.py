@@ -20,9 +20,8 @@ from tokpar.pipeline.joining import seams_of_wholes
 from tokpar.pipeline.plan import Plan
 from tokpar.process.cached_property import cached_property
 from tokpar.process.interrupts import is_foreign, raise_foreign
-from tokpar.results.encoding import Batch, Clock, Encoding, KnownRow
+from tokpar.results.encoding import Batch, Clock, Encoding, KnownRow, OwnPadding
 from tokpar.results.final_rows import FinalRows
-from tokpar.results.own_padding import OwnPadding, own_padding
 from tokpar.results.seams import NO_SEAMS, Seams
 from tokpar.results.spans import (
     SpanOrigin,
@@ -270,18 +269,15 @@ def divided_report(report: Report) -> Report:
 
 def batch_of_one(encoding: Encoding, postprocess: bool) -> Batch:
     """Returns the batch of the only text of a call. `postprocess`: its ids were post-processed."""
-    rows = Rows.of([encoding.ids])
-    spans = partial(_spans_of_one, encoding)
+    rows, spans = Rows.of([encoding.ids]), partial(_spans_of_one, encoding)
     padding = partial(_padding_of_one, encoding) if postprocess else None
     return Batch(rows, encoding.report, [encoding].__getitem__, spans, {ENGINE: 1}, padding)
 
 
 def _padding_of_one(encoding: Encoding) -> OwnPadding | None:
-    origin = encoding.origin
-    if not isinstance(origin, SpanOrigin):
-        return None
-    own = np.array([len(origin.before_postprocess(encoding.ids))])
-    return own_padding(origin.tokenizer, own, np.array([len(encoding.ids)]))
+    from tokpar.results.own_padding import padding_of_one  # few callers ask for it
+
+    return padding_of_one(encoding)
 
 
 def _spans_of_one(encoding: Encoding, code_points: bool) -> SpanArray:

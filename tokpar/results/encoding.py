@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from importlib import import_module
 from typing import Any, NamedTuple, Protocol, overload
 
@@ -15,12 +14,13 @@ from numpy.typing import DTypeLike, NDArray
 from tokpar.arrays import IdArray, IntArray, SpanArray, frozen_ids
 from tokpar.contract.interfaces import Decodes, TokenizerAdapter
 from tokpar.process.cached_property import cached_property
-from tokpar.results.own_padding import OwnPadding
 from tokpar.results.seams import Seams
 from tokpar.types import Report, Rows
 
 Mask = NDArray[np.bool_]
 """True for each id of a rectangle that belongs to a text and is not padding; (rows, longest)."""
+OwnPadding = tuple[IntArray, IntArray]
+"""How many ids of padding each row begins with, and ends with; (texts,) each."""
 
 
 @dataclass
@@ -244,8 +244,7 @@ class Batch(Sequence[Encoding]):
     ways: Mapping[str, int] = field(default_factory=dict)
     """How many texts were encoded in each way, see `tokpar.results.text_counts`."""
     _padding: Callable[[], OwnPadding | None] | None = None
-    """Returns the padding that the tokenizer's own settings put into `rows`; None: there is
-    none."""
+    """Returns the padding of the tokenizer's own settings in `rows`; None: there is none."""
 
     def spans(self) -> SpanArray:
         """Returns `Encoding.spans` of all texts in one array, in the order of `ids`.
@@ -303,7 +302,7 @@ class Batch(Sequence[Encoding]):
         padding = None if self._padding is None else self._padding()
         if padding is not None:
             first = (longest - lengths) * (side == "left")
-            start, stop = first + padding.before, first + lengths - padding.after
+            start, stop = first + padding[0], first + lengths - padding[1]
             mask = (columns >= start[:, None]) & (columns < stop[:, None])
         return rectangle, mask
 
@@ -344,7 +343,7 @@ class Batch(Sequence[Encoding]):
     def __reduce__(self) -> tuple[object, ...]:
         padding: OwnPadding | str | None = None
         try:
-            padding = None if self._padding is None else self._padding()
+            padding = self._padding() if self._padding else None
         except LookupError as error:
             padding = str(error)
         return _rebuild_batch, (self.rows, self.report, list(self), padding)
@@ -356,11 +355,9 @@ class Batch(Sequence[Encoding]):
 def _rebuild_batch(
     rows: Rows, report: Report, encodings: list[Encoding], padding: OwnPadding | str | None
 ) -> Batch:
-    found = None if padding is None else partial(_as_it_was, padding)
-    return Batch(rows, report, encodings.__getitem__, _padding=found)
+    def known() -> OwnPadding | None:
+        if isinstance(padding, str):
+            raise LookupError(padding)
+        return padding
 
-
-def _as_it_was(padding: OwnPadding | str) -> OwnPadding:
-    if isinstance(padding, str):
-        raise LookupError(padding)
-    return padding
+    return Batch(rows, report, encodings.__getitem__, _padding=known)

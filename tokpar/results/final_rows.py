@@ -11,7 +11,7 @@ from tokpar.arrays import IdArray, SpanArray, frozen_ids
 from tokpar.contract.adapter import inserted_ids
 from tokpar.contract.interfaces import PostProcesses, TokenizerAdapter
 from tokpar.process.cached_property import cached_property
-from tokpar.results.own_padding import OwnPadding, own_padding
+from tokpar.results.encoding import OwnPadding
 from tokpar.results.seams import Seams
 from tokpar.results.spans import (
     final_spans,
@@ -61,10 +61,11 @@ class FinalRows:
         return self._ids[first:stop]
 
     def padding(self) -> OwnPadding | None:
-        """Returns the padding of the final ids; None if they were not padded. Raises LookupError if
-        it is not known."""
+        """Returns the padding of the final ids, None without any. Raises LookupError."""
         if self.final is self.own:
             return None
+        from tokpar.results.own_padding import own_padding  # few callers ask for it
+
         lengths = np.diff(self.own.offsets), np.diff(self.final.offsets)
         return own_padding(self.tokenizer, *lengths)
 

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from tokpar.arrays import IntArray
 from tokpar.contract.interfaces import PostProcesses, TokenizerAdapter
+from tokpar.results.encoding import Encoding, OwnPadding
+from tokpar.results.spans import SpanOrigin
 from tokpar.types import Rows
 
 _PROBE = 1 << 31
 """A number that stands in for the id of a text: post-processing reads no ids."""
-
-
-class OwnPadding(NamedTuple):
-    """How many ids of padding each row begins with, and ends with; int64, shape (texts,)."""
-
-    before: IntArray
-    after: IntArray
 
 
 def own_padding(
@@ -40,7 +33,7 @@ def own_padding(
         whole = np.minimum(whole, tokenizer.truncates_to)
     count, none = final_lengths - whole, np.zeros_like(final_lengths)
     is_left = _pads_left(tokenizer, len(special[0]))
-    return OwnPadding(count, none) if is_left else OwnPadding(none, count)
+    return (count, none) if is_left else (none, count)
 
 
 def _pads_left(post: PostProcesses, before: int) -> bool:
@@ -49,3 +42,12 @@ def _pads_left(post: PostProcesses, before: int) -> bool:
     probe = Rows.of([np.full(count, _PROBE, dtype=np.uint32) for count in (1, 2)])
     places = np.flatnonzero(post.postprocess(probe, ["", ""])[0] == _PROBE)
     return bool(len(places)) and int(places[0]) > before
+
+
+def padding_of_one(encoding: Encoding) -> OwnPadding | None:
+    """Returns what `own_padding` returns of a text that is encoded alone."""
+    origin = encoding.origin
+    if not isinstance(origin, SpanOrigin):
+        return None
+    own = np.array([len(origin.before_postprocess(encoding.ids))])
+    return own_padding(origin.tokenizer, own, np.array([len(encoding.ids)]))
