@@ -66,8 +66,7 @@ class FinalRows:
             return None
         from tokpar.results.own_padding import own_padding  # few callers ask for it
 
-        lengths = np.diff(self.own.offsets), np.diff(self.final.offsets)
-        return own_padding(self.tokenizer, *lengths)
+        return own_padding(self.tokenizer, self.own.offsets, self.final.offsets)
 
     def spans(self, seams: Sequence[Seams] | None, code_points: bool) -> SpanArray:
         """Returns the spans of the final ids of all texts, int64, (n, 2). `seams`: of each text.

@@ -15,10 +15,10 @@ _PROBE = 1 << 31
 
 
 def own_padding(
-    tokenizer: TokenizerAdapter, own_lengths: IntArray, final_lengths: IntArray
+    tokenizer: TokenizerAdapter, own_offsets: IntArray, final_offsets: IntArray
 ) -> OwnPadding | None:
-    """Returns the padding of rows that have `own_lengths` ids before post-processing and
-    `final_lengths` behind it; None for a tokenizer that does not pad.
+    """Returns the padding of rows that lie between `own_offsets` before post-processing and between
+    `final_offsets` behind it; None for a tokenizer that does not pad.
 
     Raises LookupError if post-processing depends on the text."""
     if not isinstance(tokenizer, PostProcesses) or not tokenizer.pads:
@@ -28,10 +28,10 @@ def own_padding(
         raise LookupError(
             f"{tokenizer.name} post-processes by its own call: which ids are padding is not known"
         )
-    whole = own_lengths + sum(map(len, special))
+    whole = np.diff(own_offsets) + sum(map(len, special))
     if tokenizer.truncates_to is not None:
         whole = np.minimum(whole, tokenizer.truncates_to)
-    count, none = final_lengths - whole, np.zeros_like(final_lengths)
+    count, none = np.diff(final_offsets) - whole, np.zeros_like(whole)
     is_left = _pads_left(tokenizer, len(special[0]))
     return (count, none) if is_left else (none, count)
 
@@ -49,5 +49,5 @@ def padding_of_one(encoding: Encoding) -> OwnPadding | None:
     origin = encoding.origin
     if not isinstance(origin, SpanOrigin):
         return None
-    own = np.array([len(origin.before_postprocess(encoding.ids))])
-    return own_padding(origin.tokenizer, own, np.array([len(encoding.ids)]))
+    own = np.array([0, len(origin.before_postprocess(encoding.ids))])
+    return own_padding(origin.tokenizer, own, np.array([0, len(encoding.ids)]))
