@@ -28,13 +28,16 @@ from tests.support.coq_worlds import (
     FAMILIES,
     PanicError,
     drawn_pattern,
+    listed,
     points,
     written,
 )
 from tests.support.profiles import cases, drawn
+from tests.support.sure_cuts import sure_triples
 from tests.support.windows_drawn import ATOMS, decided
 from tokpar.certificate.checker import check
 from tokpar.certificate.pattern_machine import PairChecker, ProvedMachine
+from tokpar.patterns.automaton import Automaton
 from tokpar.patterns.decided_pattern import stage_proof
 from tokpar.patterns.pair_rows import RowPairs
 from tokpar.patterns.splits import SplitStage, tree_of
@@ -57,6 +60,7 @@ class Row:
 
     proofs: Sequence[dict[str, Any]]
     checker: PairChecker | RowPairs
+    stages: Sequence[Automaton]
 
     @property
     def size(self) -> int:
@@ -76,9 +80,8 @@ def drawn_row(rng: random.Random, count: int) -> Row:
         for stage, split in zip(pairs.stages, splits, strict=True)
     ]
     read = json.loads(json.dumps(proofs))
-    return Row(
-        proofs, PairChecker(read[0]) if count == 1 else RowPairs([*map(ProvedMachine, read)])
-    )
+    checker = PairChecker(read[0]) if count == 1 else RowPairs([*map(ProvedMachine, read)])
+    return Row(proofs, checker, pairs.stages)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
@@ -100,6 +103,27 @@ def test_pairs_in_coq_are_those_of_the_checker(compiled: tuple[Path, str], count
     else:
         assert all(coq <= tokpar for coq, tokpar in zip(found, expected, strict=True))
     assert 0.7 * sum(expected) < sum(found) < 0.9 * len(found)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_sure_triples_in_coq_are_those_of_theorem_63(
+    compiled: tuple[Path, str], count: int
+) -> None:
+    rng = random.Random(63)
+    definitions, terms, expected = [ANSWER], [], list[list[list[int]]]()
+    for number in range(PATTERNS):
+        row = drawn_row(rng, count)
+        definitions.append(f"Definition row_{number} := Eval vm_compute in [{row.coq()}].")
+        symbols = listed(map(str, range(row.size)))
+        for name, triples in zip(("last", "middle false"), sure_triples(row.stages), strict=True):
+            answers = f"fun a b => map (fun c => answer (sure_{name} row_{number} a b c)) {symbols}"
+            terms.append(f"flat_map (fun a => map (({answers}) a) {symbols}) {symbols}")
+            size = range(row.size)
+            expected.append([[int((a, b, c) in triples) for c in size] for a in size for b in size])
+    found = computed(compiled[0], "PatternPairs Rows SureCuts", terms, "\n".join(definitions))
+    assert found == expected
+    answers = [answer for each in expected for rows in each for answer in rows]
+    assert 0.02 * len(answers) < sum(answers) < 0.9 * len(answers)
 
 
 # ------------------------------------------------------------------------------------ ids
