@@ -1,5 +1,5 @@
-"""One best path over a whole text in the compiled call: SentencePiece's Unigram. The plugin
-tokpar-sentencepiece compares it with the library."""
+"""Models of SentencePiece in the compiled call: one best path over a whole text, and merges. The
+plugin tokpar-sentencepiece compares it with the library."""
 
 from __future__ import annotations
 
@@ -13,12 +13,18 @@ import pytest
 
 from tests.conftest import needs_kernel
 from tests.support.charsmaps import charsmap
-from tests.support.path_drawn import draw_path_model, draw_path_text, ids_of_path
+from tests.support.path_drawn import (
+    draw_merged_model,
+    draw_path_model,
+    draw_path_text,
+    ids_of_merges,
+    ids_of_path,
+)
 from tests.support.profiles import drawn
 from tokpar.compiled.call_tables import call_of
 from tokpar.compiled.merges import GateError
 from tokpar.compiled.path_tables import has_words, path_arrays
-from tokpar.contract.path_model import NORMAL, UNKNOWN, UNUSED, USER_DEFINED, PathModel
+from tokpar.contract.path_model import BPE, CHAR, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, PathModel
 
 pytestmark = [pytest.mark.ids, needs_kernel]
 UNK = b"<unk>", 0.0, UNKNOWN
@@ -48,6 +54,45 @@ def test_drawn_models_have_the_ids_of_the_rule() -> None:
             unknown += any(model.pieces[id_][2] == UNKNOWN for id_ in expected)
     assert resets > 20
     assert unknown > 20
+
+
+def test_drawn_models_that_merge_have_the_ids_of_the_rule() -> None:
+    merged = unknown = words = 0
+    for seed in range(drawn(600)):
+        draw = random.Random(seed)
+        model, letters = draw_merged_model(draw)
+        call = call_for(model)
+        words += has_words(model)
+        for text in (draw_path_text(draw, letters) for _ in range(12)):
+            expected = ids_of_merges(model, text)
+            assert ids_by(call, text) == expected, (seed, text, model)
+            assert ids_by(call, text) == expected, "learned words"
+            merged += any(len(model.pieces[id_][0].decode()) > 1 for id_ in expected)
+            unknown += any(model.pieces[id_][2] == UNKNOWN for id_ in expected)
+    assert min(merged, unknown, words) > 20
+
+
+def test_a_merge_of_a_missing_character_is_made() -> None:
+    """Pieces are found by their characters, not by the ids of two pieces."""
+    model = PathModel([UNK, (b"ab", -0.0, NORMAL), (b"abc", -1.0, NORMAL)], kind=BPE, **PLAIN)
+    assert ids_by(call_for(model), "abcab") == [2, 1]
+
+
+def test_of_equal_scores_the_leftmost_is_merged_first() -> None:
+    pieces = [UNK, (b"a", -9.0, NORMAL), (b"b", -9.0, NORMAL), (b"ab", -1.0, NORMAL)]
+    pieces += [(b"ba", -1.0, NORMAL), (b"aba", -2.0, NORMAL)]
+    call = call_for(PathModel(pieces, kind=BPE, **PLAIN))
+    assert [ids_by(call, text) for text in ("aba", "bab", "babab")] == [[5], [4, 2], [4, 4, 2]]
+    assert ids_by(call, "ab" * 3000) == [3] * 3000
+
+
+def test_a_piece_that_merged_symbols_may_not_have_is_refused() -> None:
+    unused = PathModel([UNK, (b"ab", -1.0, UNUSED)], kind=BPE, **PLAIN)
+    with pytest.raises(GateError, match="is unused"):
+        path_arrays(unused)
+    control = PathModel([UNK, (b"b", 0.0, 3)], kind=CHAR, **PLAIN)
+    with pytest.raises(GateError, match="is a character, and none of a text"):
+        path_arrays(control)
 
 
 def test_rows_and_buffers_have_the_ids_of_single_texts() -> None:

@@ -1,14 +1,24 @@
-"""Drawn SentencePiece Unigram models, and the rule of their ids in plain Python."""
+"""Drawn SentencePiece models, and the rule of their ids in plain Python."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from tests.support.charsmaps import charsmap
-from tokpar.contract.path_model import BYTE, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, PathModel
+from tokpar.contract.path_model import (
+    BPE,
+    BYTE,
+    CHAR,
+    NORMAL,
+    UNKNOWN,
+    UNUSED,
+    USER_DEFINED,
+    PathModel,
+)
 
 MARK = "▁"
 REPLACED = {
@@ -46,6 +56,54 @@ def draw_path_model(draw: random.Random) -> tuple[PathModel, str]:
         pieces += [(b"<0x%02X>" % byte, 0.0, BYTE) for byte in range(256)]
     table = charsmap(REPLACED) if draw.random() < 0.5 else b""
     return PathModel(pieces, table, falls_back, *draw.choices([False, True], k=4)), letters
+
+
+def draw_merged_model(draw: random.Random) -> tuple[PathModel, str]:
+    """A BPE or a model of characters, and the characters of its pieces."""
+    model, letters = draw_path_model(draw)
+    step = draw.choice([1, 2, 30])
+    pieces = [
+        (name, -float(k // step), NORMAL if kind == UNUSED else kind)
+        for k, (name, _, kind) in enumerate(model.pieces)
+    ]
+    return replace(model, pieces=pieces, kind=draw.choice([BPE, BPE, BPE, CHAR])), letters
+
+
+def ids_of_merges(model: PathModel, text: str) -> list[int]:
+    """The ids of a text by a BPE or a model of characters: all pairs are looked at for each
+    merge."""
+    normal = normalized(model, text)
+    symbols = sorted(n.decode() for n, _, kind in model.pieces if kind == USER_DEFINED)
+    pieces = {n.decode(): (-s, id_) for id_, (n, s, kind) in enumerate(model.pieces) if kind == 1}
+    row: list[tuple[str, bool]] = []
+    while normal:
+        symbol = max(filter(normal.startswith, symbols), key=len, default="")
+        row.append((symbol or normal[0], bool(symbol)))
+        normal = normal[len(symbol or normal[0]) :]
+    while model.kind == BPE:
+        pairs = [
+            (pieces[row[k][0] + row[k + 1][0]][0], k)
+            for k in range(len(row) - 1)
+            if not row[k][1] and not row[k + 1][1] and row[k][0] + row[k + 1][0] in pieces
+        ]
+        if not pairs:
+            break
+        _, k = min(pairs)
+        row[k : k + 2] = [(row[k][0] + row[k + 1][0], False)]
+    return [*_named(model, [name for name, _ in row])]
+
+
+def _named(model: PathModel, names: list[str]) -> Iterator[int]:
+    by_name = {name: id_ for id_, (name, _, _) in enumerate(model.pieces)}
+    found = {n.decode(): i for i, (n, _, kind) in enumerate(model.pieces) if kind in (1, 4)}
+    unknown, before = by_name[b"<unk>"], -1
+    for name in names:
+        id_ = found.get(name, unknown)
+        if id_ == unknown and model.byte_fallback:
+            yield from (by_name[b"<0x%02X>" % byte] for byte in name.encode())
+        elif id_ != unknown or before != unknown:
+            yield id_
+        before = id_
 
 
 def draw_path_text(draw: random.Random, letters: str) -> str:

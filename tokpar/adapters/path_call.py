@@ -1,4 +1,4 @@
-"""Makes the compiled call of a SentencePiece Unigram, for an adapter of any author."""
+"""Makes the compiled call of a model of SentencePiece, for an adapter of any author."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _make_arrays(read_model: Callable[[], PathModel]) -> Arrays:
 
 
 def _no_word(word: bytes) -> None:
-    """There are no words: a path goes over the whole text."""
+    """Words are not compared: a path goes over the whole text."""
 
 
 def _no_cut(text: str, start: int) -> Seam | None:

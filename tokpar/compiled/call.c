@@ -621,17 +621,18 @@ static int take_unigram(Call *self, PyObject *arrays)
 }
 
 /* `path_settings`: the id of the unknown piece, fallback to bytes, whether a mark is put before and behind a text, whether
-   spaces are joined, and escaped; and whether the path is found word by word. */
+   spaces are joined, and escaped; whether there are words; and whether symbols are merged instead of a path. */
 static int take_path(Call *self, PyObject *arrays)
 {
     PathModel *m = &self->tables.path;
     i64 scores;
-    const i64 *numbers = take_array(self, arrays, "path_settings", 8, 7, NULL);
+    const i64 *numbers = take_array(self, arrays, "path_settings", 8, 8, NULL);
     if (!numbers || !(m->cells = take_array(self, arrays, "path_cells", sizeof(Cell), 1, &m->cell_count)) ||
         !(m->symbols = take_array(self, arrays, "path_symbols", sizeof(Cell), 0, &m->symbol_cells)) ||
         !(m->first = take_array(self, arrays, "path_first", 4, FIRST_CELLS, NULL)) ||
         !(m->scores = take_array(self, arrays, "path_scores", 4, 1, &scores)) ||
         !(m->byte_ids = take_array(self, arrays, "path_bytes", 4, 256, NULL)) ||
+        !(m->ranks = take_array(self, arrays, "path_ranks", 4, numbers[7] ? scores - 1 : 0, NULL)) ||
         !(m->keys = take_array(self, arrays, "path_keys", 4, 0, &m->key_count)) ||
         !(m->key_texts = take_array(self, arrays, "path_key_texts", 1, 4, &m->key_text_bytes)) ||
         !(m->begins = take_array(self, arrays, "path_begins", 1, 1 << 13, NULL)))
@@ -639,7 +640,7 @@ static int take_path(Call *self, PyObject *arrays)
     m->piece_count = scores - 1;
     m->unknown = (u32)numbers[0], m->falls_back = numbers[1] != 0, m->adds_prefix = numbers[2] != 0;
     m->adds_suffix = numbers[3] != 0, m->removes_spaces = numbers[4] != 0, m->escapes = numbers[5] != 0;
-    m->has_words = numbers[6] != 0;
+    m->has_words = numbers[6] != 0, m->merges = numbers[7] != 0;
     return 1;
 }
 

@@ -13,13 +13,14 @@ static const float SUM_LIMIT = 100000.0f; /* beyond it the sum of a place is tak
 
 typedef struct {
     const Cell *cells, *symbols;
-    const u32 *first, *byte_ids, *keys;
+    const u32 *first, *byte_ids, *keys, *ranks;
     const float *scores;
     const u8 *key_texts, *begins;
     i64 cell_count, symbol_cells, piece_count, key_count, key_text_bytes;
     u32 unknown;
     int falls_back, adds_prefix, adds_suffix, removes_spaces, escapes;
     int has_words; /* spaces are escaped, and no piece has U+2581 behind its first character: see call_path_words.h */
+    int merges;    /* symbols are merged: see call_path_merges.h. Then has_words: no piece has U+2581 behind another character */
 } PathModel;
 
 /* The best path to a place of the normalized text: its score, and its last piece. start NO_PIECE: there is no path yet. */

@@ -139,24 +139,3 @@ static i64 encode_path_word(const Tables *t, Scratch *s, const u8 *p, i64 n, i64
     state->ends_unknown = 0;
     return count + items - 1;
 }
-
-/* Writes the ids of the text p[0 : n] to s->out[count:]. Returns the new count, OUTSIDE or NO_MEMORY. */
-static i64 encode_by_path(const Tables *t, Scratch *s, const u8 *p, i64 n, i64 count)
-{
-    const PathModel *m = &t->path;
-    n = normalize_text(m, s, p, n);
-    if (n <= 0)
-        return n < 0 ? n : count;
-    if (n >= MOST_PATH)
-        return OUTSIDE;
-    if (!grow_room((void **)&s->out, &s->out_room, count + (m->falls_back ? 3 : 1) * n + OTHER_IDS, 4))
-        return NO_MEMORY;
-    PathState state = {0.0f, 0};
-    for (i64 from = 0, stop; from < n && count >= 0; from = stop) {
-        const u8 *next = m->has_words ? memchr(s->copy + from + 1, MARK_BYTE, (size_t)(n - from - 1)) : NULL;
-        stop = next ? next - s->copy : n;
-        count = m->has_words ? encode_path_word(t, s, s->copy + from, stop - from, count, &state)
-                             : encode_from(m, s, s->copy + from, stop - from, count, &state);
-    }
-    return count;
-}

@@ -372,6 +372,7 @@ static inline int was_met(Scratch *s, Key key, u32 kind)
 #include "call_listed.h"
 #include "call_path_text.h"
 #include "call_path_words.h"
+#include "call_path_merges.h"
 
 /* ---- BPE over characters */
 

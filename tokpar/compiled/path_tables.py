@@ -1,4 +1,4 @@
-"""The tables of the compiled call for a SentencePiece Unigram (proofs/compiled-call.md)."""
+"""The tables of the compiled call for a model of SentencePiece (proofs/compiled-call.md)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,22 @@ from tokpar.arrays import IntArray
 from tokpar.compiled.call_tables import Arrays
 from tokpar.compiled.character_tables import MARK
 from tokpar.compiled.merges import GateError
-from tokpar.contract.path_model import BYTE, NORMAL, UNKNOWN, USER_DEFINED, PathModel
+from tokpar.contract.path_model import (
+    BYTE,
+    CHAR,
+    NORMAL,
+    UNIGRAM,
+    UNKNOWN,
+    UNUSED,
+    USER_DEFINED,
+    PathModel,
+)
 from tokpar.facts.charsmap import Charsmap
 from tokpar.process import kernel_modules
 
 NO_PIECE = 2**32 - 1
+FIXED = 2**32 - 2
+"""The rank of a user-defined piece, which is merged with nothing."""
 MOST_PIECES = 1 << 22
 BY_PATH = 5
 """The first of the settings of tables with which a text is encoded by one path over all of it."""
@@ -40,11 +51,14 @@ def path_arrays(model: PathModel) -> Arrays:
     ]
     if not np.isfinite([score for _, score, _ in model.pieces]).all():
         raise GateError("the score of a piece is no number")
+    merges = model.kind != UNIGRAM
+    if merges:
+        _require_mergeable(model)
     cells, first = _cells([name if f else b"" for name, f in zip(spelled, is_found, strict=True)])
     units, replacements = _parts(model.charsmap)
     adds, suffix = model.add_dummy_prefix, model.space_is_suffix
     numbers = [int(unknown[0]), model.byte_fallback, adds and not suffix, adds and suffix]
-    numbers += [model.remove_extra_whitespaces, model.escape_whitespaces, has_words(model)]
+    numbers += [model.remove_extra_whitespaces, model.escape_whitespaces, has_words(model), merges]
     return {
         **_NO_WORDS,
         "path_settings": np.array(numbers, dtype=np.int64),
@@ -52,6 +66,7 @@ def path_arrays(model: PathModel) -> Arrays:
         "path_first": first,
         "path_symbols": _cells(symbols)[0] if any(symbols) else np.zeros(0, dtype=np.uint32),
         "path_scores": _scores(model, types),
+        "path_ranks": _ranks(model, types) if merges else np.zeros(0, dtype=np.uint32),
         "path_bytes": _byte_ids(model, names),
         "path_keys": units,
         "path_key_texts": np.frombuffer(replacements + _PAD, dtype=np.uint8),
@@ -61,10 +76,40 @@ def path_arrays(model: PathModel) -> Arrays:
 
 def has_words(model: PathModel) -> bool:
     """True if every path meets at each U+2581 (theorem 65): each space is one, and no piece that a
-    text may have holds one behind its first character."""
+    text may have holds one behind its first character. Of merged symbols: behind another
+    character, so that none reaches over a U+2581 behind a character other than U+2581."""
     return model.escape_whitespaces and not any(
-        _MARK in name[1:] for name, _, kind in model.pieces if kind in (NORMAL, USER_DEFINED)
+        _MARK in (name[1:] if model.kind == UNIGRAM else _without_marks(name))
+        for name, _, kind in model.pieces
+        if kind in (NORMAL, USER_DEFINED)
     )
+
+
+def _without_marks(name: bytes) -> bytes:
+    while name.startswith(_MARK):
+        name = name.removeprefix(_MARK)
+    return name
+
+
+def _require_mergeable(model: PathModel) -> None:
+    """Raises GateError if the library does more than to merge symbols, or gives a symbol the id of
+    a piece of another type."""
+    for name, _, kind in model.pieces:
+        if kind == UNUSED:
+            raise GateError(f"its piece {name[:50]!r} is unused: it is divided as it was merged")
+        if kind not in (NORMAL, USER_DEFINED) and len(name.decode()) == 1:
+            raise GateError(f"its piece {name[:50]!r} is a character, and none of a text")
+
+
+def _ranks(model: PathModel, types: IntArray) -> NDArray[np.uint32]:
+    """Returns the rank of each piece: 0 for the greatest score."""
+    ranks = np.full(len(types), NO_PIECE, dtype=np.uint32)
+    ranks[types == USER_DEFINED] = FIXED
+    if model.kind != CHAR:
+        scores = np.array([score for _, score, _ in model.pieces], dtype=np.float32)
+        _, order = np.unique(-scores[types == NORMAL], return_inverse=True)
+        ranks[types == NORMAL] = order
+    return ranks
 
 
 _NO_WORDS: Arrays = {

@@ -1,4 +1,4 @@
-"""What a SentencePiece Unigram file says, for the compiled call of any adapter."""
+"""What a SentencePiece file says, for the compiled call of any adapter."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from dataclasses import dataclass
 
 NORMAL, UNKNOWN, USER_DEFINED, UNUSED, BYTE = 1, 2, 4, 5, 6
 """Types of pieces, as sentencepiece_model.proto numbers them."""
+UNIGRAM, BPE, CHAR = 1, 2, 4
+"""Kinds of models, as sentencepiece_model.proto numbers them."""
 
 
 @dataclass(frozen=True, slots=True)
 class PathModel:
-    """A model whose library takes one best path over the whole normalized text.
+    """A model of SentencePiece: one best path over the whole normalized text (Unigram), symbols
+    that are merged by score (BPE), or characters.
 
     `pieces`: UTF-8 bytes, score and type of each piece, by id; the numbers of types are those of
     sentencepiece_model.proto. `charsmap`: its ``precompiled_charsmap``. The other fields are
@@ -24,3 +27,4 @@ class PathModel:
     remove_extra_whitespaces: bool = True
     escape_whitespaces: bool = True
     space_is_suffix: bool = False
+    kind: int = UNIGRAM

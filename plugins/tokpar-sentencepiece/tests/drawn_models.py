@@ -1,4 +1,4 @@
-"""Drawn Unigram models: what rounding, order and types of pieces decide."""
+"""Drawn models: what rounding, order, merges and types of pieces decide."""
 
 from __future__ import annotations
 
@@ -45,12 +45,16 @@ def single(number: float) -> float:
 
 
 def serialized(
-    pieces: Sequence[Piece], settings: Sequence[bool], charsmap: bytes = b"", suffix: bool = False
+    pieces: Sequence[Piece],
+    settings: Sequence[bool],
+    charsmap: bytes = b"",
+    suffix: bool = False,
+    model_type: int = 1,
 ) -> bytes:
     """A ModelProto. `settings`: byte_fallback, add_dummy_prefix, remove_extra_whitespaces,
     escape_whitespaces."""
     rows = [(1, message((1, t.encode()), (2, score), (3, kind))) for t, score, kind in pieces]
-    trainer = message((3, 1), (24, int(suffix)), (35, int(settings[0])))
+    trainer = message((3, model_type), (24, int(suffix)), (35, int(settings[0])))
     normalizer = message(
         (1, b"x"), (2, charsmap), *zip((3, 4, 5), map(int, settings[1:]), strict=True)
     )
@@ -109,6 +113,38 @@ def drawn_model(draw: random.Random, maps: Sequence[bytes]) -> tuple[str, list[P
     settings = [falls_back, *([False, False, True] if plain else draw.choices([False, True], k=3))]
     suffix = not plain and draw.random() < 0.2
     return alphabet, pieces, serialized(pieces, settings, draw.choice(maps), suffix)
+
+
+def drawn_merges(draw: random.Random, maps: Sequence[bytes]) -> tuple[str, list[Piece], bytes]:
+    """As `drawn_model`, a BPE, or a model of characters: scores by rank, some equal, some of one
+    another's order; pieces that lack a character or a part."""
+    alphabet, longest = draw.choice(ALPHABETS), draw.choice([2, 3, 4, 8])
+    texts = set(alphabet) if draw.random() < 0.7 else {c for c in alphabet if draw.random() < 0.7}
+    for _ in range(draw.choice([0, 3, 8, 20, 60])):
+        parts = [*sorted(texts), *alphabet]
+        made = draw.choice(parts) + draw.choice(parts)
+        texts |= {made[: draw.choice([longest, len(made)])]}
+    if draw.random() < 0.6:
+        texts = {text for text in texts if "▁" not in text.lstrip("▁")}
+    names = sorted(texts)
+    draw.shuffle(names)
+    step = draw.choice([1, 1, 2, 5, 60])
+    symbols = draw.choice([0.0, 0.0, 0.1])
+    pieces = [
+        (name, -float(k // step), USER_DEFINED if draw.random() < symbols else NORMAL)
+        for k, name in enumerate(names)
+    ]
+    draw.shuffle(pieces)
+    pieces.insert(draw.randrange(len(pieces) + 1), ("<unk>", 0.0, UNKNOWN))
+    falls_back = draw.random() < 0.4
+    if falls_back:
+        pieces += [(f"<0x{byte:02X}>", 0.0, BYTE) for byte in range(256)]
+    if draw.random() < 0.3:
+        pieces.insert(0, ("<s>", 0.0, CONTROL))
+    plain = draw.random() < 0.5
+    settings = [falls_back, *([True, True, True] if plain else draw.choices([False, True], k=3))]
+    suffix, kind = not plain and draw.random() < 0.2, draw.choice([2, 2, 2, 4])
+    return alphabet, pieces, serialized(pieces, settings, draw.choice(maps), suffix, kind)
 
 
 def drawn_texts(draw: random.Random, alphabet: str, pieces: Sequence[Piece]) -> list[str]:

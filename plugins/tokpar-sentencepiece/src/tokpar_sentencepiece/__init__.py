@@ -3,7 +3,7 @@
 All ids are the ids of the library's own `encode`. The model file decides where a text may be cut. A
 BPE model without a character map is cut before a space, where no piece can lie across the cut
 (lemma 24); the dummy prefix of the right part stands for that space (section 6.4). Texts of all
-other models are encoded in one call, and the facts say why.
+other models are not cut, and the facts say why. The compiled call encodes all but word models.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ from tokpar_sentencepiece.model_file import (
 NEEDED = (0, 2, 3)
 """The first version in which all settings of `encode` can be read back."""
 COMPARED = ("0.2.3",)
-"""The versions whose ids of Unigram models the compiled call gives: 0.2.1 has others."""
+"""The versions whose ids the compiled call gives: 0.2.1 has others, of Unigram models."""
+COMPILED = UNIGRAM, BPE, CHAR
+"""The kinds of models that the compiled call has."""
 DRAWN_PIECES = 200
 """Pieces of which texts are drawn that the library and the compiled call are compared on."""
 SETTINGS = ("add_bos", "add_eos", "reverse", "enable_sampling", "nbest_size", "alpha")
@@ -158,7 +160,7 @@ class SentencePieceTokenizer:
 
     @cached_property
     def later_call(self) -> Any:
-        """The compiled call of a Unigram; None for other models, which `why_not_compiled` names."""
+        """The compiled call; None for models without one, of which `why_not_compiled` says why."""
         return None if isinstance(self._made_call, str) else self._made_call
 
     @property
@@ -174,7 +176,7 @@ class SentencePieceTokenizer:
         data = self._processor.serialized_model_proto()
         if self._settings["enable_sampling"]:
             return "enable_sampling draws pieces"
-        if read_kind(data) != UNIGRAM:
+        if read_kind(data) not in COMPILED:
             return "the compiled call has no such model of SentencePiece"
         if version not in COMPARED:
             return f"sentencepiece {version} was not compared; {COMPARED[-1]} was"

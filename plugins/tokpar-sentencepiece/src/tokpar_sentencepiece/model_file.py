@@ -56,7 +56,7 @@ def read_kind(data: bytes) -> int:
 
 
 def read_path_model(data: bytes) -> PathModel:
-    """What the compiled call needs of a Unigram. Raises ValueError for other bytes."""
+    """What the compiled call needs of a model. Raises ValueError for other bytes."""
     parts = list(fields(data))
     trainer, normalizer = _specs(parts)
     return PathModel(
@@ -67,6 +67,7 @@ def read_path_model(data: bytes) -> PathModel:
         remove_extra_whitespaces=bool(normalizer.get(4, True)),
         escape_whitespaces=bool(normalizer.get(5, True)),
         space_is_suffix=bool(trainer.get(24, False)),
+        kind=trainer.get(3, UNIGRAM),
     )
 
 
