@@ -6,5 +6,13 @@ Each module but those of `MACHINERY` is a program. `INSTALL` is what pip install
 environment of its own; `rows()` runs the program with its own tokenizer and with tokpar's, in turn.
 `__main__.py` makes the environments."""
 
-MACHINERY = ("__main__", "documents", "run_rows", "tokenizer_files", "turns")
+MACHINERY = (
+    "__main__",
+    "documents",
+    "run_rows",
+    "small_models",
+    "tokenizer_files",
+    "turns",
+    "web_server",
+)
 """Modules of this folder that are no programs."""

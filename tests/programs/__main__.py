@@ -21,7 +21,7 @@ from tests.programs.tokenizer_files import PACKAGE, lay_out
 from tests.support.paths import ROOT
 
 HERE = Path(__file__).parent
-LIMIT = 900
+LIMIT = 1_800
 """Seconds that a program may take."""
 WITHOUT_LINKS = {"llamaindex_splitters"}
 """nltk, which it brings, refuses files that have two links, as uv installs them."""
@@ -67,14 +67,18 @@ def all_names() -> list[str]:
     return sorted(path.stem for path in HERE.glob("[a-z]*.py") if path.stem not in MACHINERY)
 
 
-def packages_of(name: str) -> list[str]:
+def packages_of(name: str, constant: str = "INSTALL") -> list[str]:
     """Returns what pip installs for a program: its constant INSTALL, which is read without running
-    the module."""
+    the module. A package that begins with "./" is a folder of this checkout.
+
+    `constant`: "LEFT_OUT" for what these packages ask for and the program does without."""
     tree = ast.parse((HERE / f"{name}.py").read_text("utf-8"))
     for node in tree.body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "INSTALL":
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == constant:
             return [*ast.literal_eval(node.value)]
-    raise ValueError(f"tests/programs/{name}.py has no INSTALL")
+    if constant == "INSTALL":
+        raise ValueError(f"tests/programs/{name}.py has no INSTALL")
+    return []
 
 
 def run_all(names: Sequence[str]) -> tuple[list[dict[str, Any]], dict[str, str]]:
@@ -117,8 +121,9 @@ def run_program(
     takes too long."""
     python = work / name / "bin" / "python"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(work / name)], check=True)
+    packages = [str(ROOT / each) if each[0] == "." else each for each in packages_of(name)]
     subprocess.run(
-        [*installer(python, name), str(wheel), *packages_of(name)],
+        [*installer(python, name), str(wheel), *packages],
         check=True,
         capture_output=True,
         text=True,
@@ -139,22 +144,25 @@ def run_program(
 
 def installer(python: Path, name: str) -> list[str]:
     """Returns the command that installs into an environment: uv where this Python has it, since it
-    is faster."""
+    is faster. Raises OSError if only uv could leave out what the program does without."""
+    left_out = packages_of(name, "LEFT_OUT")
     try:
         import uv
     except ImportError:
+        if left_out:
+            raise OSError(
+                f"only uv installs without {', '.join(left_out)}: pip install uv"
+            ) from None
         return [sys.executable, "-m", "pip", "--quiet", "--python", str(python), "install"]
-    mode = "copy" if name in WITHOUT_LINKS else "hardlink"
-    return [
-        uv.find_uv_bin(),
-        "pip",
-        "install",
-        "--quiet",
-        "--link-mode",
-        mode,
-        "--python",
-        str(python),
-    ]
+    command = [uv.find_uv_bin(), "pip", "install", "--quiet", "--python", str(python)]
+    command += ["--link-mode", "copy" if name in WITHOUT_LINKS else "hardlink"]
+    if folder := os.environ.get("PIP_FIND_LINKS"):  # uv reads no settings of pip
+        command += ["--find-links", folder]
+    if left_out:
+        overrides = python.parent.parent / "left-out.txt"
+        overrides.write_text("".join(f"{each}; sys_platform == 'none'\n" for each in left_out))
+        command += ["--overrides", str(overrides)]
+    return command
 
 
 def ratios_of(row: dict[str, Any]) -> tuple[float, float]:
@@ -171,7 +179,9 @@ def line_of(row: dict[str, Any]) -> str:
 
 
 def last_words(error: Exception) -> str:
-    """Returns the last line that a failed process wrote."""
+    """Returns the last line that a failed process wrote, or that it took too long."""
+    if isinstance(error, subprocess.TimeoutExpired):
+        return f"it took more than {error.timeout:.0f} s"
     written = str(getattr(error, "stderr", "") or "").strip().splitlines()
     named = [line for line in written if line.strip("* ")]
     return named[-1] if named else str(error)

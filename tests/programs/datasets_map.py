@@ -23,7 +23,7 @@ def rows() -> Iterator[Row]:
     }
     for share, (call, sides) in enumerate(calls.items()):
         texts = documents(2_000, 120, share)
-        yield compare(call, *sides, [texts[k : k + 20] for k in range(0, len(texts), 20)])
+        yield compare(call, *sides, [texts[k : k + 40] for k in range(0, len(texts), 40)])
 
 
 def _mapped(tokenizer: Any, **settings: Any) -> Callable[[Sequence[str]], list[Any]]:

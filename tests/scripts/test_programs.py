@@ -57,4 +57,4 @@ def test_an_unknown_program_is_an_error_that_names_those_there_are(
     with pytest.raises(SystemExit) as error:
         programs.main(["gone"])
     assert error.value.code == 2
-    assert "there is no program gone; known: chonkie_splitters, " in capsys.readouterr().err
+    assert "there is no program gone; known: aider_counter, " in capsys.readouterr().err
