@@ -168,7 +168,7 @@ Proof.
   unfold stages_text. revert G. induction stages as [|s stages IH]; intros G h; [easy|].
   simpl in h. apply andb_prop in h as [h h']. cbn [fold_left].
   replace (stage_text first s G) with (stage_text true s G); [now apply IH|].
-  destruct s as [| |sign [|]]; destruct G; easy.
+  destruct s as [| |sign [|]|]; destruct G; easy.
 Qed.
 
 Lemma placeless_pieces first G : placeless_ok = true -> piece_ids t first G = piece_ids t true G.

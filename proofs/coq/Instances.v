@@ -1,6 +1,6 @@
 (** The end theorem for real tokenizers, each with any added tokens, vocabulary and merges. *)
 From Coq Require Import List Arith Lia Bool NArith.
-From Tokpar Require Import Merging PreTokens Patterns PatternPairs Rows Tables Ids WordPiece
+From Tokpar Require Import Merging PreTokens Patterns PatternPairs Rows Tables Ids WordPiece Forms
   Pipeline Stages EndToEnd.
 Import ListNotations.
 
@@ -38,7 +38,10 @@ Definition gpt2_with_space (o : file) : facts :=
   let '(n, trees, table) := gpt2_1 in
   of_kind o [] [Sign 32 false] (map Pattern trees) (merging o true false) n table.
 Definition llama3 : file -> facts := byte_level cl100k_1 true.
-Definition qwen2 : file -> facts := byte_level qwen2_1 false.
+(** Qwen: behind NFC, whatever its tables of characters are. *)
+Definition qwen2 (nfc : characters) (o : file) : facts :=
+  let '(n, trees, table) := qwen2_1 in
+  of_kind o [Form nfc] [] (map Pattern trees) (merging o true false) n table.
 Definition deepseek : file -> facts := byte_level deepseek_1 false.
 
 (** BPE over characters: " " becomes the sign U+2581. Gemma's Split finds no space any more; Llama 2
@@ -51,9 +54,11 @@ Definition llama2 (o : file) : facts :=
 Definition llama2_metaspace (o : file) : facts :=
   of_kind o [] [to_sign; Sign 9601 true] [] (merging o false false) 1 [].
 
-(** BERT: [clean] is what BertNormalizer makes of a character, [alone] its punctuation. *)
-Definition bert (clean : list (N * text)) (alone : class) (V : list (text * N)) (unknown : N) (o : file) : facts :=
-  of_kind o [Each clean] [] [Apart alone (file_spaces o)] (Longest V [35; 35]%N 100 unknown) 1 [].
+(** BERT: [clean] is what BertNormalizer makes of a character, before it takes accents off and where the
+    tables [nfd] decompose nothing; [marks] removes the accents, [small] makes letters small; [alone] is
+    the punctuation. *)
+Definition bert (clean marks small : list (N * text)) (nfd : characters) (alone : class) (V : list (text * N)) (unknown : N) (o : file) : facts :=
+  of_kind o [Each clean; Form nfd; Each marks; Each small] [] [Apart alone (file_spaces o)] (Longest V [35; 35]%N 100 unknown) 1 [].
 
 (** Each character has one of the symbols of the pattern; without patterns there is one symbol. *)
 Definition symbols_below (n : nat) (o : file) : bool :=
@@ -95,12 +100,13 @@ Theorem real_tokenizers :
   (forall o, symbols_below 14 o = true -> right_for (gpt2 o)) /\
   (forall o, symbols_below 14 o = true -> right_for (gpt2_with_space o)) /\
   (forall o, symbols_below 15 o = true -> right_for (llama3 o)) /\
-  (forall o, symbols_below 15 o = true -> right_for (qwen2 o)) /\
+  (forall nfc o, symbols_below 15 o = true -> right_for (qwen2 nfc o)) /\
   (forall o, symbols_below 14 o = true -> right_for (deepseek o)) /\
   (forall o, symbols_below 1 o = true -> right_for (gemma o)) /\
   (forall o, symbols_below 1 o = true -> right_for (llama2 o)) /\
   (forall o, symbols_below 1 o = true -> right_for (llama2_metaspace o)) /\
-  (forall clean alone V unknown o, symbols_below 1 o = true -> right_for (bert clean alone V unknown o)).
+  (forall clean marks small nfd alone V unknown o, symbols_below 1 o = true ->
+    right_for (bert clean marks small nfd alone V unknown o)).
 Proof.
   assert (forall row, In row [gpt2_1; cl100k_1; qwen2_1; deepseek_1] -> In row families) as known
     by (unfold families; simpl; tauto).
@@ -108,7 +114,8 @@ Proof.
   split; [intros o h S cert ids; apply accepted_ids_are_right;
           exact (byte_level_ok gpt2_1 false o (known gpt2_1 ltac:(simpl; auto)) h)|].
   split; [exact (fun o => built_in_tokenizers cl100k_1 true o (known cl100k_1 ltac:(simpl; auto)))|].
-  split; [exact (fun o => built_in_tokenizers qwen2_1 false o (known qwen2_1 ltac:(simpl; auto)))|].
+  split; [intros nfc o h S cert ids; apply accepted_ids_are_right;
+          exact (byte_level_ok qwen2_1 false o (known qwen2_1 ltac:(simpl; auto)) h)|].
   split; [exact (fun o => built_in_tokenizers deepseek_1 false o (known deepseek_1 ltac:(simpl; auto)))|].
   repeat split; intros; intros S cert ids; apply accepted_ids_are_right; apply andb_true_intro;
     (split; [exact H|reflexivity]).
@@ -149,13 +156,25 @@ Definition no_edge : certificate := [(6, Between); (3, Between); (9, Between)].
 Definition accepted (f : facts) (cert : certificate) : bool :=
   if list_eq_dec bool_dec (verdicts f cert) [true; true; false; true] then true else false.
 
+(** Qwen composes "e" and U+0301, and is cut in front of the space; BERT takes the accent off. *)
+Definition accents : list bool :=
+  let marked := [101; 769; 46; 32; 97; 98]%N in
+  let words := [([97; 98], 1); ([101], 2)]%N in
+  let q := qwen2 few (small_file 3 6 5 2 0 15 true) in
+  let b := bert [] [(769, [])]%N [] decomposing [(46, 46)]%N words 0%N (small_file 0 0 0 0 0 1 false) in
+  let same x y := if list_eq_dec N.eq_dec x y then true else false in
+  [same (T (tokenizer_of q) marked) (T (tokenizer_of q) [233; 46; 32; 97; 98]%N);
+   check q marked [(3, Between)] (T (tokenizer_of q) marked);
+   check b marked [(3, Between)] [2; 0; 1]%N; negb (cut_allowed q Between marked 1)].
+
 Theorem real_tokenizers_accept :
   let characters := small_file 0 0 0 0 0 1 false in
   let words := [([97; 98], 1); ([35; 35; 98], 2); ([97], 3)]%N in
   map (fun f => accepted f at_spaces)
     [gpt2 (small_file 2 5 4 1 0 14 true); gpt2_with_space (small_file 2 5 4 1 0 14 true);
-     llama3 (small_file 3 6 5 2 0 15 true); qwen2 (small_file 3 6 5 2 0 15 true); deepseek (small_file 3 6 5 2 4 14 true);
-     gemma characters; bert [(46, [32; 46])]%N [(46, 46)]%N words 0%N characters] = repeat true 7 /\
+     llama3 (small_file 3 6 5 2 0 15 true); qwen2 few (small_file 3 6 5 2 0 15 true); deepseek (small_file 3 6 5 2 4 14 true);
+     gemma characters; bert [(46, [32; 46])]%N [(769, [])]%N [] decomposing [(46, 46)]%N words 0%N characters] = repeat true 7 /\
+  accents = repeat true 4 /\
   accepted (llama2 characters) absorbing = true /\ accepted (llama2_metaspace characters) no_edge = true /\
   cut_allowed (llama2_metaspace characters) Edge chat 3 = false.
 Proof. vm_compute. repeat split; reflexivity. Qed.

@@ -1,7 +1,7 @@
 (** A whole tokenizer as a program: added tokens, normalizer, pre-tokenizer, model, and [T], the ids
     of a text. These are definitions only; each is said in words beside it. *)
 From Coq Require Import List Arith Lia Bool NArith.
-From Tokpar Require Import Merging PreTokens Patterns PatternPairs Rows Pairs Ids WordPiece.
+From Tokpar Require Import Merging PreTokens Patterns PatternPairs Rows Pairs Ids WordPiece Forms.
 From Tokpar Require Export AddedTokens.
 Import ListNotations.
 
@@ -13,11 +13,13 @@ Definition inside (l : class) (c : N) : bool :=
 (** ** Normalizers *)
 
 (** A stage: characters replaced one by one, all others stay; a text put before each text that is not
-    empty; a sign put before a text that does not begin with it, or only where the whole text begins. *)
+    empty; a sign put before a text that does not begin with it, or only where the whole text begins; a
+    normal form of Unicode. *)
 Inductive stage : Type :=
 | Each (table : list (N * text))
 | Prepend (front : text)
-| Sign (sign : N) (only_first : bool).
+| Sign (sign : N) (only_first : bool)
+| Form (tables : characters).
 
 Definition replaced (table : list (N * text)) (c : N) : text :=
   match find (fun e => (fst e =? c)%N) table with Some (_, t) => t | None => [c] end.
@@ -29,6 +31,7 @@ Definition stage_text (first : bool) (s : stage) (G : text) : text :=
   | Prepend front, _ => front ++ G
   | Sign sign only_first, c :: _ =>
       if (c =? sign)%N || (only_first && negb first) then G else sign :: G
+  | Form tables, _ => normal tables G
   end.
 Definition stages_text (first : bool) (stages : list stage) (G : text) : text :=
   fold_left (fun G s => stage_text first s G) stages G.

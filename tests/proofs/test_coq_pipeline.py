@@ -24,7 +24,7 @@ if shutil.which("coqc") is None:
 
 TEXTS_EACH, BATCH = 10, 40
 BATCHES = 50 if chosen_profile() == "deep" else drawn(5)
-IMPORTS = "Merging PatternPairs Ids WordPiece Pipeline"
+IMPORTS = "Merging PatternPairs Ids WordPiece Forms Pipeline"
 
 
 @dataclass(frozen=True)
@@ -123,6 +123,24 @@ MISTAKES = {
         ],
     },
     "AddedTokens": {"b) => rest (first && (a =? 0))": ["b) => rest first"]},
+    "Forms": {
+        "Some (_, w) => w | None => [c]": ["Some (_, w) => firstn 1 w | None => [c]"],
+        "(0 <? ccc d) && (ccc d <? ccc c)": [
+            "(ccc d <? ccc c)",
+            "(0 <? ccc d) && (ccc d <=? ccc c)",
+        ],
+        "(a =? k)%N && (b =? c)%N": ["(a =? k)%N"],
+        "Some l => l <? ccc c": ["Some l => l <=? ccc c"],
+        "Some x => composed x passed last S'": ["Some x => x :: passed ++ S'"],
+        "if ccc c =? 0 then k :: passed ++ composed c [] None S'": [
+            "if ccc c =? 0 then k :: passed ++ c :: S'"
+        ],
+        "recompose (order (decompose S))": [
+            "order (decompose S)",
+            "recompose (decompose S)",
+            "recompose (order S)",
+        ],
+    },
     "Pipeline": {
         "(fun '(low, high) => (low <=? c)%N &&": ["(fun '(low, high) =>"],
         "Some (_, t) => t | None => [c]": ["Some (_, t) => t | None => []"],

@@ -16,7 +16,9 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_to
 
 from tests.recipes.coq_tables import coq_row
 from tests.support.certified import oniguruma_patterns
+from tests.support.form_tables import form_tables
 from tests.support.windows_brute import ask, asked
+from tokpar.compiled.quick_check import FORMS
 from tokpar.formats.char_classes import single
 from tokpar.formats.vocabulary import byte_alphabet, letters_of
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
@@ -30,7 +32,11 @@ CONTENTS = (
     *("<s>", "<s", "</s>", "a", "ab", "aab", "b1", "1", " a", "a ", "\n"),
     *("\u00e9", "\u4e2d", "_", MARK, "a.", "A"),
 )
-KNOWN = "".join(sorted({*LETTERS, *"".join(CONTENTS), "e"}))
+MARKS = "\u0301\u0316\u030d"
+"""Marks of two classes; the first composes with letters, the others with nothing."""
+KNOWN = "".join(
+    sorted(form_tables("NFKC").closure({*LETTERS, *"".join(CONTENTS), "e", "\ufb01", *MARKS}))
+)
 """All characters of texts, and what a normalizer makes of them."""
 ITEMS = (
     *("a", "A", r"\p{L}", r"\s", "[aA]", r"[^\s\p{L}]", r"\p{L}+", r"\s+", r"\s*", r"\s++", " ?"),
@@ -145,7 +151,11 @@ class Facts:
 
 def drawn_stage(rng: random.Random) -> tuple[normalizers.Normalizer, str, str]:
     """A stage of a normalizer, the stage of Coq, and characters that show what it does."""
-    match rng.randrange(6):
+    match rng.randrange(7):
+        case 6:
+            form = rng.choice(FORMS)
+            tables = form_tables(form).coq(KNOWN)
+            return getattr(normalizers, form)(), f"Form {tables}", f"ae\u00e9\ufb01{MARKS}"
         case 0 | 1:
             front = rng.choice([MARK, " ", "a", "b1"])
             return normalizers.Prepend(front), f"Prepend {points(front)}", ""
