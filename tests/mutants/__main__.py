@@ -81,7 +81,14 @@ def plant(room: str, given: argparse.Namespace) -> None:
         sys.path.insert(0, str(root))
         firsts = {key: row[5] or "" for key, row in rows.items()}
         planting = Planting(
-            root, faults, firsts, given.seconds, tell, given.faults == "survivors", given.look
+            root,
+            faults,
+            firsts,
+            ROOMS[room].first,
+            given.seconds,
+            tell,
+            given.faults == "survivors",
+            given.look,
         )
         run_room(ROOMS[room].folders(), planting)
 

@@ -78,10 +78,11 @@ class Planting:
     """Plants faults one by one in the copy of the checkout at `root`, and tells of each."""
 
     def __init__(
-        self, root: Path, faults: list[Fault], firsts: dict[str, str], seconds: float,
+        self, root: Path, faults: list[Fault], firsts: dict[str, str], begins: tuple[str, ...],
+        seconds: float,
         tell: Callable[[Fault, Outcome], None], runs_all: bool, look_seconds: float,
     ) -> None:  # fmt: skip
-        self.root, self.faults, self.firsts = root, faults, firsts
+        self.root, self.faults, self.firsts, self.begins = root, faults, firsts, begins
         self.seconds, self.tell = seconds, tell
         self.runs_all, self.look_seconds = runs_all, look_seconds
         self.looked: list[tuple[str, list[Place], bool]] = []
@@ -169,6 +170,8 @@ class Planting:
                 return (0,)
             if duration < SLOW and (of_file[test] or test in most):
                 return 1, -of_file[test], -most.get(test, 0)
+            if item.path.name in self.begins:
+                return (1.5, self.begins.index(item.path.name))
             misses = not self.called.get(test, set()) & places
             return 2, duration > SLOW, misses, duration > QUICK, -near(item.path), str(item.path)
 

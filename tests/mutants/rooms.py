@@ -9,10 +9,12 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 class Room(NamedTuple):
-    """`sources`: patterns of files in tokpar/. `tests`: files and folders in tests/."""
+    """`sources`: patterns of files in tokpar/. `tests`: files and folders in tests/. `first`: the
+    names of files whose tests run first."""
 
     sources: str
     tests: str
+    first: tuple[str, ...] = ()
 
     def files(self) -> list[Path]:
         found = (sorted((ROOT / "tokpar").glob(each)) for each in self.sources.split())
@@ -23,6 +25,7 @@ class Room(NamedTuple):
 
 
 DOORS = "pipeline/test_doors.py pipeline/test_regressions.py"
+SWEEP = ("test_call_sweep.py", "test_call_checks.py", "test_merges_gate.py")
 ROOMS = {
     "untrusted": Room("untrusted/*.py", "untrusted certificate/test_untrusted.py"),
     "decoding": Room("decoding/*.py", "decoding"),
@@ -44,9 +47,10 @@ ROOMS = {
         " integrations/hf_cut_calls.py integrations/tiktoken_path.py",
         "integrations",
     ),
-    "compiled": Room("compiled/[!_]*.py", f"compiled {DOORS}"),
+    "compiled": Room("compiled/[!_]*.py", f"compiled {DOORS}", SWEEP),
     "kernel": Room(
         "compiled/call*.h compiled/words.h compiled/call.c",
         f"compiled decoding adapters/test_offsets.py {DOORS}",
+        SWEEP,
     ),
 }  # fmt: skip
