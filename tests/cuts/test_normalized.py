@@ -90,6 +90,14 @@ def test_no_token_lies_across_a_part_that_ends_with_what_none_holds() -> None:
     assert not guard(AddedToken("<m>", 1), STRIP).tokens_safe("中文", 1)
 
 
+def test_an_image_is_known_if_the_character_behind_its_window_is() -> None:
+    plain = guard(AddedToken("<m>", 1), NFC)
+    assert plain._image("aaa\u0301", 1, 1) == ("aa", 1)
+    assert plain._image("aa\u0301a", 1, 1) is None
+    assert plain._image("aa", 1, 1) == ("aa", 1)
+    assert plain._image("abcdef", 3, 2) == ("bcde", 2)
+
+
 def test_a_token_with_white_space_around_is_not_followed_through_strip() -> None:
     assert not guard(AddedToken(" m", 1), STRIP).tokens_followed
     assert guard(AddedToken("m", 1), STRIP).tokens_followed

@@ -280,3 +280,18 @@ def test_the_ids_that_pay_for_a_table_have_it_made(
     later.texts([[97]])
     assert (later._later is not None) == in_background
     assert later.wait() is not None
+
+
+def test_ids_are_asked_for_until_all_tokens_are_found_or_twice_as_many_ids() -> None:
+    """Ids may leave holes; a tokenizer of few tokens with high ids is left to its own decode."""
+    for ids, count, last in (((0, 1, 2), 3, 2), ((0, 1, 4), 3, 4), ((0, 50), 2, 3), ((), 0, -1)):
+        asked: list[int] = []
+
+        def token_of(id_: int, ids: Sequence[int] = ids, asked: list[int] = asked) -> str | None:
+            asked.append(id_)
+            return "a" if id_ in ids else None
+
+        parts = replace(parts_of(spec_of([]).build()), token_of=token_of, id_count=count)
+        tokens = text_table._tokens(parts, str)
+        assert asked == [*range(last + 1)]
+        assert [token == "a" for token in tokens] == [id_ in ids for id_ in range(last + 1)]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokpar.integrations.marked_text import MarkedText, marks_of
+from tokpar.integrations.marked_text import MarkedText, mark_strings, marks_of
 
 TEMPLATES, OTHERS = "aBc<% \n{}s", "αβγ\u2003\r\u3000ω"
 """Characters that the template writes, and others; both with white space."""
@@ -129,3 +129,12 @@ def test_a_step_that_is_not_followed_loses_marks_and_invents_none(source: str) -
     plain, own = render(source)
     assert own == plain
     assert not any(mark for c, mark in zip(own, marks_of(own), strict=True) if c in "αβ\u2003")
+
+
+def test_each_string_in_lists_tuples_and_mappings_is_marked() -> None:
+    value = {"a": "x", "b": ["y", ("z", 1)], 2: None}
+    found = mark_strings(value, MarkedText.of_template)
+    assert found == value
+    assert [type(each) for each in (found["b"], found["b"][1])] == [list, tuple]
+    assert marks_of(found["a"] + found["b"][0] + found["b"][1][0]) == b"\1\1\1"
+    assert mark_strings(1, MarkedText.of_template) == 1

@@ -29,7 +29,10 @@ SWEEP = ("test_call_sweep.py", "test_call_checks.py", "test_merges_gate.py")
 ROOMS = {
     "untrusted": Room("untrusted/*.py", "untrusted certificate/test_untrusted.py"),
     "decoding": Room("decoding/*.py", "decoding"),
-    "cuts": Room("cuts/*.py", f"cuts facts methods/test_lossless.py {DOORS}"),
+    "cuts": Room(
+        "cuts/*.py", f"cuts facts methods/test_lossless.py {DOORS}",
+        ("test_firm_cuts.py", "test_added_token_contents.py", "test_normalized.py"),
+    ),
     "sessions": Room("sessions/*.py", f"sessions pipeline/test_stream.py {DOORS}"),
     "chunks": Room("chunks/*.py", f"chunks {DOORS}"),
     "encoder": Room(
@@ -46,6 +49,7 @@ ROOMS = {
         " integrations/hf_columns.py integrations/row_columns.py integrations/marked_text.py"
         " integrations/hf_cut_calls.py integrations/tiktoken_path.py",
         "integrations",
+        ("test_row_columns.py", "test_asked_columns.py", "test_tiktoken_arguments.py"),
     ),
     "compiled": Room("compiled/[!_]*.py", f"compiled {DOORS}", SWEEP),
     "kernel": Room(

@@ -387,6 +387,18 @@ def test_spans_that_cannot_be_used(spans: Any, message: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "stop", "counts_bytes"),
+    [("é", 2, True), ("é", 3, False), ("ab", 3, False), ("é中", 5, True), ("é中", 6, False)],
+)
+def test_spans_that_count_bytes_are_told_so(text: str, stop: int, counts_bytes: bool) -> None:
+    with pytest.raises(tokpar.OptionError, match=r"0 <= start <= stop <= \d, got") as error:
+        trusted_search.require_spans([(0, stop)], text)
+    assert (
+        f"not UTF-8 bytes (of which the text has {len(text.encode())})" in str(error.value)
+    ) == (counts_bytes)
+
+
+@pytest.mark.parametrize(
     ("control", "message"),
     [("none", 'must be "default", "special" or a list'), (["<none>"], "no such added token")],
 )
