@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
+from tokpar_conformance.worlds.charsmaps import NMT_LIKE, charsmap
 
 import tokpar
-from tests.support.charsmaps import NMT_LIKE, charsmap
 from tests.support.odd_offsets import MARKS, falling_back
 from tests.support.paths import VOCAB
 from tests.support.seams import assert_lossless, finder

@@ -13,10 +13,10 @@ import pytest
 import tiktoken
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, processors
 from tokenizers import pre_tokenizers as stages
+from tokpar_conformance.worlds.charsmaps import charsmap
 
 import tokpar
 from tests.conftest import needs_kernel
-from tests.support.charsmaps import charsmap
 from tests.support.tokenizers_drawn import PATTERNS, byte_characters
 from tokpar.adapters import hf_call
 from tokpar.certificate import checker

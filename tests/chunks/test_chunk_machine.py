@@ -153,5 +153,5 @@ class ChunkMachine(RuleBasedStateMachine):
 
 
 TestChunks = ChunkMachine.TestCase
-TestChunks.settings = settings(at_most(60), stateful_step_count=20)
+TestChunks.settings = settings(at_most(40), stateful_step_count=20)
 pytestmark = pytest.mark.ids

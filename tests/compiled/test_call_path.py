@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tokpar_conformance.worlds.charsmaps import charsmap
 
 from tests.conftest import needs_kernel
-from tests.support.charsmaps import charsmap
 from tests.support.path_drawn import (
     draw_merged_model,
     draw_path_model,

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
+from tokpar_conformance.worlds.charsmaps import charsmap
 
 import tokpar
 from tests.conftest import needs_kernel
 from tests.support.call_answers import own_ids
-from tests.support.charsmaps import charsmap
 from tests.support.profiles import drawn
 from tests.support.unigram_drawn import (
     draw_cluster_text,

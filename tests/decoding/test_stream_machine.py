@@ -272,6 +272,6 @@ def check_finish(own: Any, running: ArrivingIds, finish: Callable[[], str]) -> N
 
 TestTexts, TestIds = TextMachine.TestCase, IdMachine.TestCase
 TestServers = ServerMachine.TestCase
-TestTexts.settings = settings(at_most(60), stateful_step_count=15)
+TestTexts.settings = settings(at_most(40), stateful_step_count=15)
 TestIds.settings = TestServers.settings = settings(stateful_step_count=30)
 pytestmark = pytest.mark.ids

@@ -13,10 +13,10 @@ from itertools import chain, pairwise, product
 
 import pytest
 from tokenizers import AddedToken, Tokenizer
+from tokpar_conformance.worlds.charsmaps import charsmap
 
 import tokpar
 from tests.conftest import drawn
-from tests.support.charsmaps import charsmap
 from tests.support.seams import assert_lossless, finder, refused, wrong_in_fact
 from tests.support.stage_configs import (
     BEHAVIORS,

@@ -11,12 +11,12 @@ from itertools import chain, pairwise, product
 from pathlib import Path
 
 import pytest
+from tokpar_conformance.worlds.charsmaps import charsmap
 
 import tokpar
 from tests.conftest import drawn
 from tests.recipes.known import DEEPSEEK_RAW_NEWLINES
 from tests.support import stage_configs
-from tests.support.charsmaps import charsmap
 from tests.support.file_formats import written
 from tests.support.stage_configs import (
     BEHAVIORS,

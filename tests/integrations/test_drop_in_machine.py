@@ -125,5 +125,5 @@ class DropInMachine(RuleBasedStateMachine):
 
 
 TestDropIns = DropInMachine.TestCase
-TestDropIns.settings = settings(at_most(60), stateful_step_count=12)
+TestDropIns.settings = settings(at_most(40), stateful_step_count=12)
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]

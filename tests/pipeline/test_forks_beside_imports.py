@@ -21,7 +21,7 @@ FULL = True
 PROGRAM = """
 import os, sys, threading, time
 import tokpar
-from tokpar.process import fork_locks
+from tokpar.process import unfinished_imports
 import logging
 
 begun, lock = threading.Event(), threading.Lock()
@@ -63,7 +63,7 @@ def test_a_child_imports_again_what_waits_for_a_lock_of_a_hook(tmp_path: object)
     """filelock has such a hook: the import ends only after the fork that waits for its end."""
     setting = """
 os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
-fork_locks.longest_stall = 1.0
+unfinished_imports.longest_stall = 1.0
 def in_import():
     with lock: pass
 """

@@ -11,9 +11,9 @@ from unittest import mock
 from hypothesis import assume
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers, processors
+from tokpar_conformance.worlds.charsmaps import NMT_LIKE
 
 import tokpar
-from tests.support.charsmaps import NMT_LIKE
 from tests.support.stages_drawn import TEXTS, drawn_tokenizer, shaped
 from tests.support.tokenizers_drawn import (
     ByteLevelSpec,

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+from tokpar_conformance.worlds.charsmaps import charsmap
 
-from tests.support.charsmaps import charsmap
 from tokpar.contract.path_model import (
     BPE,
     BYTE,

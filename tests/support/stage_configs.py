@@ -8,7 +8,8 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from tests.support.charsmaps import NMT_LIKE, charsmap
+from tokpar_conformance.worlds.charsmaps import NMT_LIKE, charsmap
+
 from tokpar.adapters.hf_version import installed_release
 from tokpar.formats.vocabulary import byte_alphabet
 from tokpar.patterns.shipped_patterns import CL100K, GPT2

@@ -27,49 +27,11 @@ from tokenizers import (
     pre_tokenizers,
     processors,
 )
+from tokpar_conformance.worlds.stages import PATTERNS as PATTERNS
 
 import tokpar
 from tests.support.paths import DATA, VOCAB
 from tests.support.texts import texts
-
-_WORD_O200K = (
-    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+",
-    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*",
-)
-_ENDING = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
-_SPACE = r"\s*[\r\n]+|\s+(?!\S)|\s+"
-
-PATTERNS: dict[str, tuple[str, ...]] = {
-    "gpt2": (r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",),
-    "r50k": (r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s",),
-    "llama3": (
-        rf"{_ENDING}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}{{1,3}}"
-        rf"| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{_SPACE}",
-    ),
-    "cl100k": (
-        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+"
-        r"| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
-    ),
-    "qwen2": (
-        rf"{_ENDING}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}"
-        rf"| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{_SPACE}",
-    ),
-    "o200k": (
-        rf"{_WORD_O200K[0]}{_ENDING}?|{_WORD_O200K[1]}{_ENDING}?|\p{{N}}{{1,3}}"
-        rf"| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{_SPACE}",
-    ),
-    "tekken": (
-        rf"{_WORD_O200K[0]}|{_WORD_O200K[1]}|\p{{N}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{_SPACE}",
-    ),
-    "deepseek": (
-        r"\p{N}{1,3}",
-        "[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+",
-        "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+"
-        "|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\r\n]*"
-        "|\\s*[\r\n]+|\\s+(?!\\S)|\\s+",
-    ),
-}
-"""The regexes of each family, letter by letter as published; DeepSeek applies three in turn."""
 
 TIKTOKEN_FAMILIES = tuple(name for name, patterns in PATTERNS.items() if len(patterns) == 1)
 

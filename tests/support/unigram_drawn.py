@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 from tokenizers import Tokenizer, models, pre_tokenizers
+from tokpar_conformance.worlds.charsmaps import NMT_LIKE, charsmap
 
-from tests.support.charsmaps import NMT_LIKE, charsmap
 from tokpar.adapters.hf_postprocess import parse_component
 from tokpar.compiled.call_tables import call_of
 from tokpar.compiled.compiled_build import without_cuts
