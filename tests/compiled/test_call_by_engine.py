@@ -212,6 +212,39 @@ def test_new_segments_are_asked_once_and_then_known(monkeypatch: pytest.MonkeyPa
     assert asked == [["qq", " xyz,", " zzz"]]
 
 
+def test_a_new_text_is_encoded_whole_and_what_was_met_is_learned_as_much_as_was_earned(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(compiled_build, "drawn_texts", lambda *_: [])
+    tokenizer = small()
+    call = call_of(tokenizer)
+    assert call is not None
+    asked: list[int] = []
+    rows = SegmentEngine.rows
+
+    def noting(self: SegmentEngine, segments: list[str]) -> Any:
+        asked.append(sum(map(len, segments)))
+        return rows(self, segments)
+
+    monkeypatch.setattr(SegmentEngine, "rows", noting)
+    draw, spent = random.Random(3), 0
+    words = ["".join(draw.choices("qxzwkv", k=9)) for _ in range(400)]
+    whole = 0
+    for _ in range(150):
+        text = " ".join(draw.choices(words, k=3) + draw.choices("qxzwkvjy", k=9))
+        assert call.encode(text).tolist() == tokenizer.encode(text).ids  # type: ignore[union-attr]
+        whole, spent = whole + len(text), sum(asked)
+        assert spent <= whole / segment_engine.LEARNING_SHARE + whole / segment_engine.LIST_COST
+    assert spent > 0
+    text = " ".join(f"{word}jy" for word in words[:4])
+    counts = []
+    for _ in range(3):
+        before = len(asked)
+        assert call.encode(text).tolist() == tokenizer.encode(text).ids  # type: ignore[union-attr]
+        counts.append(len(asked) - before)
+    assert counts == [0, 1, 0]
+
+
 @pytest.mark.parametrize("words", [["the"], ["q" * 40], ["q" * 2000], ["中" * 700], ["x"] * 5000])
 def test_texts_of_each_length_have_the_engine_s_ids(words: list[str]) -> None:
     tokenizer = characters()
@@ -275,6 +308,7 @@ def test_a_normalizer_that_joins_over_a_space_has_other_ids(
     monkeypatch.setattr(compiled_build, "drawn_texts", lambda *_: [])
     call = call_of(Tokenizer.from_str(tokenizer.to_str()))
     assert call is not None
+    call.encode(text)  # most of it is new: the engine encodes it whole
     found = call.encode(text)
     assert found is not None
     assert found.tolist() != tokenizer.encode(text).ids

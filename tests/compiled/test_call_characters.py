@@ -172,6 +172,33 @@ def test_unknown_characters_are_fused_as_the_engine_fuses_them(fuses: bool) -> N
         assert ids_of(arrays_of(model, 4), text) == engine.encode(text).ids
 
 
+def test_without_stages_a_space_is_no_mark() -> None:
+    model = model_of(["<unk>", "a", " ", MARK], [("a", " "), (MARK, "a")])
+    parts, text = parts_of(model, kernel_modules.VOCABULARY), f"a a{MARK}a"
+    arrays = character_arrays(model, parts, 6, None, None)
+    assert ids_of(arrays, text) == engine_of(model).encode(text).ids == [4, 1, 5]
+    found = tokpar.Encoder(engine_of(model))
+    found.prepare()
+    assert found.report.why_not_compiled == ""
+    assert list(found.encode(text * 9)) == engine_of(model).encode(text * 9).ids
+
+
+def test_a_split_before_each_mark_begins_a_pre_token() -> None:
+    model = model_of(["<unk>", "a", MARK], [("a", MARK), (MARK, "a")])
+    split = {"type": "Split", "pattern": {"String": MARK}, "invert": False}
+    parts, ids = parts_of(model, kernel_modules.VOCABULARY), {}
+    for behavior in ("MergedWithNext", "MergedWithPrevious", "Isolated"):
+        own = engine_of(model, REPLACE, split | {"behavior": behavior})
+        ids[behavior] = own.encode("a a  a").ids
+        if behavior == "MergedWithNext":
+            arrays = character_arrays(model, parts, 5, REPLACE, split | {"behavior": behavior})
+            assert ids_of(arrays, "a a  a") == ids[behavior] == [1, 4, 2, 4]
+            continue
+        with pytest.raises(GateError, match="may split what its normalizer"):
+            character_arrays(model, parts, 5, REPLACE, split | {"behavior": behavior})
+    assert len(set(map(tuple, ids.values()))) == 3
+
+
 def test_a_space_is_put_before_or_after_the_second_search() -> None:
     """Prepend before it, Metaspace after it: the other order has other ids."""
     model = model_of(["<unk>", "a", "b", MARK], [])

@@ -82,9 +82,12 @@ def draw_missing_bytes(draw: random.Random) -> Tokenizer:
 
 
 def draw_characters(draw: random.Random) -> Tokenizer:
-    """A BPE over characters, with marks of spaces from a normalizer or from Metaspace."""
+    """A BPE over characters, with marks of spaces from a normalizer or from Metaspace, or without
+    stages."""
     alphabet = [*"abcABC12.,'é中😀"]
     chars = [*draw.sample(alphabet, draw.randrange(4, len(alphabet))), MARK]
+    is_bare = draw.random() < 0.15
+    chars += [" "] * (is_bare and draw.random() < 0.7)
     falls_back = draw.random() < 0.6
     names = [f"<0x{byte:02X}>" for byte in range(256)] if falls_back else []
     vocab = {token: number for number, token in enumerate(["<unk>", *names, *chars])}
@@ -100,7 +103,8 @@ def draw_characters(draw: random.Random) -> Tokenizer:
             byte_fallback=falls_back,
         )
     )
-    _draw_marks(draw, tokenizer)
+    if not is_bare:
+        _draw_marks(draw, tokenizer)
     return tokenizer
 
 
@@ -186,14 +190,16 @@ def _with_holes(draw: random.Random, vocab: dict[str, int]) -> dict[str, int]:
 
 def _draw_marks(draw: random.Random, tokenizer: Tokenizer) -> None:
     replace = normalizers.Replace(" ", MARK)
-    kind = draw.randrange(5)
-    if kind == 0:
+    kind = draw.randrange(7)
+    if kind in (0, 5):
         tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend(MARK), replace])
-    elif kind < 3:
+    elif kind in (1, 2, 6):
         tokenizer.normalizer = replace
     if kind == 2:
         tokenizer.pre_tokenizer = pre_tokenizers.Split(" ", "merged_with_previous")
-    if kind > 2:
+    if kind in (5, 6):
+        tokenizer.pre_tokenizer = pre_tokenizers.Split(MARK, "merged_with_next")
+    if kind in (3, 4):
         scheme = draw.choice(["always", "first", "never"])
         tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(MARK, scheme, draw.random() < 0.5)
 

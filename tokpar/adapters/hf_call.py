@@ -70,6 +70,7 @@ def call_parts_of(
     stages = [parse_component(copy.normalizer), parse_component(copy.pre_tokenizer)]
     is_plain = facts.model in MODELS and not facts.byte_level and not _is_marked(facts, stages)
     replaces = facts.model == "BPE" and not facts.byte_level and not is_plain
+    has_words_as_written = is_plain or stages == [None, None]
     added_tokens = _contents_of(facts, copy.normalizer, replaces)
     if isinstance(added_tokens, str):
         return added_tokens
@@ -93,7 +94,8 @@ def call_parts_of(
         tokens=partial(_some_tokens, copy, facts.byte_level),
         encode_many=partial(_encode_many, copy, is_same_model),
         tokenize=partial(
-            _pieces if is_plain or unigram else _tokenize, copy, replaces, is_same_model
+            _pieces if has_words_as_written or unigram else _tokenize,
+            *(copy, replaces, is_same_model),
         ),
         find_cut=partial(find_cut, facts),
         # a model with words in its cache panics where it encodes after a training
@@ -339,6 +341,8 @@ def _pieces(copy: Any, _: bool, is_same_model: Callable[[], bool], word: bytes) 
     text = word.decode()
     if copy.normalizer is not None:
         text = copy.normalizer.normalize_str(text)
+    if copy.pre_tokenizer is None:
+        return [token.id for token in copy.model.tokenize(text)]
     pieces = copy.pre_tokenizer.pre_tokenize_str(text)
     return [token.id for piece, _ in pieces for token in copy.model.tokenize(piece)]
 

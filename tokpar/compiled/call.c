@@ -519,7 +519,8 @@ static int take_characters(Call *self, PyObject *arrays, const i64 *settings)
     c->fuses = (int)settings[3];
     c->is_normalizer = (int)settings[4];
     c->prepends = (int)settings[5];
-    c->splits = (int)settings[6];
+    c->splits = (int)(settings[6] & 1);
+    c->has_marks = !(settings[6] & 2);
     return (c->char_ids = take_array(self, arrays, "char_ids", 4, 0x110000, NULL)) &&
            (c->ascii_joins = take_array(self, arrays, "ascii_joins", 8, 256, NULL)) &&
            (c->joins = take_array(self, arrays, "joins", 8, 1 << 17, NULL));

@@ -15,6 +15,7 @@ typedef struct {
     const u64 *ascii_joins, *joins;
     u32 unknown; /* id of an unknown character, or NONE */
     int falls_back, fuses, is_normalizer, prepends, splits; /* is_normalizer: marks come from it */
+    int has_marks; /* else spaces and U+2581 are in the tables as they are in texts */
 } Characters;
 
 /* Returns the place in `joins` of a pair of characters. */

@@ -197,7 +197,7 @@ static i64 read_merges(Model *m, i64 i, i64 stop)
             return NO_TOKEN;
         m->left[count] = m->ids[left], m->right[count] = m->ids[right], m->made[count] = m->ids[made];
         int size;
-        if (m->is_marked)
+        if (!m->prefix)
             mark_join(m, code_point_before(both, split, &size), code_point(both + split, &size));
         i = after_white(p, i, stop);
         i = i < stop && p[i] == ',' ? after_white(p, i + 1, stop) : i;

@@ -734,7 +734,7 @@ static i64 encode_marked(const Tables *t, Scratch *s, Encode part, u8 *p, i64 lo
 {
     const Characters *c = &t->characters;
     int is_first = lo == 0;
-    if (find_mark(p, lo, hi) < hi) {
+    if (c->has_marks && find_mark(p, lo, hi) < hi) {
         hi = copy_section(s, p, lo, hi);
         if (hi < 0)
             return hi;

@@ -20,9 +20,12 @@ from tokpar.process import kernel_modules
 MARK = "\u2581"
 NEVER, ALWAYS, UNLESS_SPACE, FIRST = range(4)
 """When the engine puts a space before a section, see call_characters.h."""
+NO_MARKS = 2
+"""In the last of the settings: a text has its spaces and U+2581 as they are."""
 _NONE = 2**32 - 1
 BYTE_NAMES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 _REPLACE = {"type": "Replace", "pattern": {"String": " "}, "content": MARK}
+_SPLIT = {"type": "Split", "pattern": {"String": MARK}, "behavior": "MergedWithNext"}
 _SCHEMES = {"always": UNLESS_SPACE, "first": FIRST, "never": NEVER}
 _MISTAKES = {
     -1: "an entry of its vocabulary or merges is not read: it is not JSON, a token without bytes, "
@@ -84,7 +87,8 @@ def character_arrays(
     }
     _require_settings(settings)
     is_normalizer, prepends, splits = character_stages(normalizer, pre_tokenizer)
-    model = read_model(state, parts)
+    has_marks = has_stages(normalizer, pre_tokenizer)
+    model = read_model(state, parts, has_marks)
     if len(model.ids) > size:
         raise GateError("it has a token twice")
     if len(model.ids) != size or not are_distinct(model.ids):
@@ -98,7 +102,8 @@ def character_arrays(
     arrays = pair_arrays(left, right, np.arange(len(left)), results) | model.tables
     arrays["byte_ids"] = np.array([names.get(name, 0) for name in BYTE_NAMES], dtype=np.uint32)
     numbers = [1, names.get(unknown or "", _NONE), fallback, bool(settings.get("fuse_unk"))]
-    arrays["settings"] = np.array([*numbers, is_normalizer, prepends, splits], dtype=np.int64)
+    numbers += [is_normalizer, prepends, splits | NO_MARKS * (not has_marks)]
+    arrays["settings"] = np.array(numbers, dtype=np.int64)
     is_whole = np.zeros(size, dtype=np.bool_)
     return with_words(arrays, model.data, model.ends, model.ids, is_whole)
 
@@ -182,19 +187,25 @@ def character_stages(normalizer: Any, pre: Any) -> tuple[bool, int, bool]:
         raise GateError(f"its normalizer is {named}, not Replace with Prepend before it at most")
     if kinds[0] == "Prepend" and rows[0]["prepend"] != MARK:
         raise GateError(f"its normalizer Prepend puts {rows[0]['prepend']!r} before each text")
-    if pre is None:
-        return True, ALWAYS if kinds[0] == "Prepend" else NEVER, False
+    prepends = ALWAYS if kinds[0] == "Prepend" else NEVER
+    if pre is None or pre == _SPLIT | {"invert": False}:
+        return True, prepends, pre is not None
     if pre["type"] != "Split" or pre["pattern"] != {"String": " "} or pre.get("invert"):
         raise GateError(
             f"its pre-tokenizer, {stage_names(pre, 'pretokenizers')}, may split what its "
             f"normalizer, {named}, made"
         )
-    return True, ALWAYS if kinds[0] == "Prepend" else NEVER, False
+    return True, prepends, False
+
+
+def has_stages(normalizer: Any, pre: Any) -> bool:
+    """True if there is a normalizer or a pre-tokenizer. Without both, spaces stay spaces."""
+    return normalizer is not None or pre is not None
 
 
 def is_marked(normalizer: Any, pre: Any) -> bool:
-    """True if U+2581 stands for a space, as one of the stages that `character_stages` knows makes
-    it."""
+    """True for stages that `character_stages` knows: U+2581 stands for a space, or there are no
+    stages."""
     try:
         character_stages(normalizer, pre)
     except GateError:
@@ -203,9 +214,10 @@ def is_marked(normalizer: Any, pre: Any) -> bool:
 
 
 def _metaspace_stage(pre: Any) -> tuple[bool, int, bool]:
-    """Returns what `character_stages` returns for a tokenizer without a normalizer."""
+    """Returns what `character_stages` returns for a tokenizer without a normalizer: Metaspace, or
+    no stage at all."""
     if pre is None:
-        raise GateError("it has neither a normalizer nor a pre-tokenizer")
+        return False, NEVER, False
     if pre["type"] != "Metaspace":
         named = stage_names(pre, "pretokenizers")
         raise GateError(f"it has no normalizer, and its pre-tokenizer is {named}, not Metaspace")
