@@ -25,13 +25,13 @@ Definition main_theorems :=
    @lemma_55, @lemma_55_names, @lemma_56, @lemma_56_file, @lemma_57, @lemma_57_file, @lemma_58, @theorem_60, @theorem_63_last, @theorem_63_middle,
    @sure_cuts_of_stored_rows, @theorem_63_last_needs_each_condition, @theorem_63_middle_needs_each_condition, @theorem_61, @theorem_61_unique,
    @theorem_61_no_rule, @theorem_61_search, @theorem_61_found, @all_segments, @table_exact,
-   @stages_apart, @split_at_right, @row_at_right, @model_apart, @theorem_50, @theorem_50_needs_each_condition,
+   @stages_apart, @split_at_right, @row_at_right, @model_apart, @theorem_50_any_model, @theorem_50, @theorem_50_needs_each_condition,
    @stages_absorb, @theorem_6_4, @theorem_6_4_needs_each_condition,
    @control_tokens_are_trusted, @untrusted_text_has_no_control_token, @good_names_computed, @a_chat,
    @names_need_each_condition,
    @normal_apart, @normal_apart_needs_each_condition, @quick_check_right, @quick_check_needs_each_condition,
    @cut_right, @accepted_ids_are_right, @right_ids_are_accepted, @without_normalizer,
-   @built_in_tokenizers, @real_tokenizers, @real_tokenizers_accept,
+   @built_in_tokenizers, @real_tokenizers, @real_tokenizers_accept, @unigram_is_nowhere_apart,
    @theorem_20).
 
 Print Assumptions main_theorems.

@@ -1,7 +1,7 @@
 (** The end theorem for real tokenizers, each with any added tokens, vocabulary and merges. *)
-From Coq Require Import List Arith Lia Bool NArith.
+From Coq Require Import List Arith Lia Bool NArith ZArith.
 From Tokpar Require Import Merging PreTokens Patterns PatternPairs Rows Tables Ids WordPiece Forms
-  Pipeline Stages EndToEnd.
+  Pipeline Unigram Stages EndToEnd.
 Import ListNotations.
 
 (** ** What differs between two files of one kind *)
@@ -60,6 +60,25 @@ Definition llama2_metaspace (o : file) : facts :=
 Definition bert (clean marks small : list (N * text)) (nfd : characters) (alone : class) (V : list (text * N)) (unknown : N) (o : file) : facts :=
   of_kind o [Each clean; Form nfd; Each marks; Each small] [] [Apart alone (file_spaces o)] (Longest V [35; 35]%N 100 unknown) 1 [].
 
+(** Any model behind a row of patterns; behind white space that is taken out; behind Metaspace, which cuts before
+    each sign and puts one before each section, or only where the text begins. *)
+Definition any_behind (row : family) (ids : text -> list N) (o : file) : facts :=
+  let '(n, trees, table) := row in of_kind o [] [] (map Pattern trees) (AnyModel ids) n table.
+Definition whitespace_split (ids : text -> list N) (o : file) : facts :=
+  of_kind o [] [] [Apart [] (file_spaces o)] (AnyModel ids) 1 [].
+Definition metaspace (only_first : bool) (ids : text -> list N) (o : file) : facts :=
+  of_kind o [] [to_sign; Sign 9601 only_first] [At 9601 WithNext] (AnyModel ids) 1 [].
+
+(** T5 and XLM-R, texts that Precompiled leaves alone: Metaspace works on each word by itself, so it and the
+    model behind it are a function of the word. ALBERT and others have Metaspace alone. *)
+Definition behind_metaspace (ids : text -> list N) (w : text) : list N :=
+  flat_map ids (row_pieces (fun _ => 0) [At 9601 WithNext] (stage_text true (Sign 9601 false) w)).
+Definition t5 (ids : text -> list N) : file -> facts := whitespace_split (behind_metaspace ids).
+(** WordLevel: a word is a token, or unknown. *)
+Definition word_level (V : list (text * N)) (unknown : N) (w : text) : list N :=
+  [match find (fun e => if list_eq_dec N.eq_dec (fst e) w then true else false) V with
+   | Some (_, i) => i | None => unknown end].
+
 (** Each character has one of the symbols of the pattern; without patterns there is one symbol. *)
 Definition symbols_below (n : nat) (o : file) : bool :=
   (file_other o <? n) && forallb (fun '(_, _, s) => s <? n) (file_symbols o).
@@ -106,7 +125,15 @@ Theorem real_tokenizers :
   (forall o, symbols_below 1 o = true -> right_for (llama2 o)) /\
   (forall o, symbols_below 1 o = true -> right_for (llama2_metaspace o)) /\
   (forall clean marks small nfd alone V unknown o, symbols_below 1 o = true ->
-    right_for (bert clean marks small nfd alone V unknown o)).
+    right_for (bert clean marks small nfd alone V unknown o)) /\
+  (forall score add less (m : unigram score) o, symbols_below 1 o = true ->
+     right_for (t5 (unigram_ids add less m) o)) /\
+  (forall score add less (m : unigram score) only_first o, symbols_below 1 o = true ->
+     right_for (metaspace only_first (unigram_ids add less m) o)) /\
+  (forall V unknown o, symbols_below 1 o = true -> right_for (whitespace_split (word_level V unknown) o)) /\
+  (forall ids o, symbols_below 1 o = true -> right_for (whitespace_split ids o)) /\
+  (forall ids row o, In row families -> symbols_below (fst (fst row)) o = true ->
+     right_for (any_behind row ids o)).
 Proof.
   assert (forall row, In row [gpt2_1; cl100k_1; qwen2_1; deepseek_1] -> In row families) as known
     by (unfold families; simpl; tauto).
@@ -117,8 +144,10 @@ Proof.
   split; [intros nfc o h S cert ids; apply accepted_ids_are_right;
           exact (byte_level_ok qwen2_1 false o (known qwen2_1 ltac:(simpl; auto)) h)|].
   split; [exact (fun o => built_in_tokenizers deepseek_1 false o (known deepseek_1 ltac:(simpl; auto)))|].
-  repeat split; intros; intros S cert ids; apply accepted_ids_are_right; apply andb_true_intro;
-    (split; [exact H|reflexivity]).
+  repeat (split; [intros; intros S cert ids'; apply accepted_ids_are_right; apply andb_true_intro;
+    (split; [eassumption|reflexivity])|]).
+  intros ids row o i h S cert ids'. apply accepted_ids_are_right.
+  pose proof (byte_level_ok row false o i h) as ok. destruct row as [[n trees] table]. exact ok.
 Qed.
 
 (** ** A text of each, computed *)
@@ -167,14 +196,33 @@ Definition accents : list bool :=
    check q marked [(3, Between)] (T (tokenizer_of q) marked);
    check b marked [(3, Between)] [2; 0; 1]%N; negb (cut_allowed q Between marked 1)].
 
+(** A Unigram whose scores are whole numbers; sums below -63 are rounded to multiples of four. *)
+Definition rounded (x y : Z) : Z := let s := (x + y)%Z in if (s <? -63)%Z then (4 * ((s + 2) / 4))%Z else s.
+Definition small_unigram : unigram Z := {|
+  entries := [([97]%N, -12); ([97; 97]%N, -19); ([98]%N, -63); ([9601; 97; 98]%N, -5); ([9601]%N, -3)]%Z;
+  unknown := Some (9%N, (-80)%Z); start_sum := 0%Z; byte_fallback := false |}.
+Definition small_ids : text -> list N := unigram_ids rounded Z.ltb small_unigram.
+
+(** STAGE inside a piece is for merges alone: "baaa" is b, aa, a, by the rounding of a sum, but "aaa" is a, aa. *)
+Theorem unigram_is_nowhere_apart :
+  small_ids [98; 97; 97; 97]%N = [2; 1; 0]%N /\ small_ids [97; 97; 97]%N = [0; 1]%N /\
+  ~ apart_at (AnyModel small_ids) 98 97.
+Proof.
+  split; [vm_compute; reflexivity|]. split; [vm_compute; reflexivity|]. intros h.
+  specialize (h [98]%N [97; 97; 97]%N). discriminate h; split; [now exists []|now exists [97; 97]%N].
+Qed.
+
 Theorem real_tokenizers_accept :
   let characters := small_file 0 0 0 0 0 1 false in
   let words := [([97; 98], 1); ([35; 35; 98], 2); ([97], 3)]%N in
   map (fun f => accepted f at_spaces)
     [gpt2 (small_file 2 5 4 1 0 14 true); gpt2_with_space (small_file 2 5 4 1 0 14 true);
      llama3 (small_file 3 6 5 2 0 15 true); qwen2 few (small_file 3 6 5 2 0 15 true); deepseek (small_file 3 6 5 2 4 14 true);
-     gemma characters; bert [(46, [32; 46])]%N [(769, [])]%N [] decomposing [(46, 46)]%N words 0%N characters] = repeat true 7 /\
+     gemma characters; bert [(46, [32; 46])]%N [(769, [])]%N [] decomposing [(46, 46)]%N words 0%N characters;
+     t5 small_ids characters; metaspace false small_ids characters; whitespace_split (word_level words 0%N) characters;
+     any_behind gpt2_1 small_ids (small_file 2 5 4 1 0 14 true)] = repeat true 11 /\
   accents = repeat true 4 /\
   accepted (llama2 characters) absorbing = true /\ accepted (llama2_metaspace characters) no_edge = true /\
+  accepted (metaspace true small_ids characters) no_edge = true /\
   cut_allowed (llama2_metaspace characters) Edge chat 3 = false.
 Proof. vm_compute. repeat split; reflexivity. Qed.

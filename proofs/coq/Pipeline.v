@@ -101,14 +101,16 @@ Definition atoms_of (m : bpe) (c : N) : list nat :=
 Definition bpe_ids (m : bpe) (w : text) : list N :=
   encode_piece (vocabulary_of m) (by_pairs (merges m)) (whole_piece m) (flat_map (atoms_of m) w).
 
-(** Greedy merging, or WordPiece: the longest tokens, from the start of a word on. *)
+(** Greedy merging; WordPiece: the longest tokens, from the start of a word on; or any function of a piece. *)
 Inductive model : Type :=
 | Merges (m : bpe)
-| Longest (V : list (list N * N)) (prefix : text) (limit : nat) (unknown : N).
+| Longest (V : list (list N * N)) (prefix : text) (limit : nat) (unknown : N)
+| AnyModel (ids : text -> list N).
 Definition model_ids (m : model) (w : text) : list N :=
   match m with
   | Merges b => bpe_ids b w
   | Longest V prefix limit unknown => word_ids (id_of_token V) prefix limit unknown w
+  | AnyModel ids => ids w
   end.
 
 (** ** The whole tokenizer *)

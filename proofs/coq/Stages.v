@@ -390,23 +390,40 @@ Proof.
   - now rewrite !full, e2 by (now rewrite ?e2, er).
 Qed.
 
-(** Theorem 50, behind the normalizer: the ids of L and R are those of LR, and R has the same ids
-    wherever it stands. *)
+(** What STAGE asks of a model where nothing cuts between the two characters. Any function may have it or not; of
+    BPE it is proved, if no token contains the two side by side ([model_apart]). *)
+Definition apart_at (m : model) (x y : N) : Prop := forall u v, beside u v x y ->
+  model_ids m (u ++ v) = model_ids m u ++ model_ids m v.
+
+(** Theorem 50, behind the normalizer, for any model: the ids of L and R are those of LR, and R has the same ids
+    wherever it stands. Where a split cuts, the model is asked for nothing. *)
+Theorem theorem_50_any_model : forall (t : tokenizer) (a b x y : N) (L R : text) (first : bool),
+  through_all (signs t) a b = Some (x, y) ->
+  row_at (splits t) x y = Some true \/ row_at (splits t) x y = Some false /\ apart_at (model_of t) x y ->
+  beside L R a b ->
+  piece_ids t first (L ++ R) = piece_ids t first L ++ piece_ids t true R /\
+  piece_ids t false R = piece_ids t true R.
+Proof.
+  intros t a b x y L R first e h sides. apply (behind_signs t a b x y L R first e sides). intros u v sides'.
+  unfold row_ids. destruct h as [row|[row apart]];
+    pose proof (row_at_right (symbol_of t) _ x y u v _ row sides') as d.
+  - rewrite d. apply flat_map_app.
+  - destruct d as (l & u' & v' & r & -> & -> & -> & sides'').
+    rewrite !flat_map_app. cbn [flat_map]. rewrite (apart u' v' sides'').
+    now rewrite !app_nil_r, <- !app_assoc.
+Qed.
+
+(** What [pieces_at] computes is enough. *)
 Theorem theorem_50 : forall (t : tokenizer) (a b : N) (L R : text) (first : bool),
   pieces_at t a b = true -> beside L R a b ->
   piece_ids t first (L ++ R) = piece_ids t first L ++ piece_ids t true R /\
   piece_ids t false R = piece_ids t true R.
 Proof.
-  intros t a b L R first h sides. unfold pieces_at in h.
+  intros t a b L R first h. unfold pieces_at in h.
   destruct (through_all (signs t) a b) as [[x y]|] eqn:e; [|easy].
-  apply (behind_signs t a b x y L R first e sides). intros u v sides'.
-  destruct (row_at (splits t) x y) as [cuts|] eqn:row; [|easy].
-  pose proof (row_at_right (symbol_of t) _ x y u v cuts row sides') as d. unfold row_ids. destruct cuts.
-  - rewrite d. apply flat_map_app.
-  - destruct (model_of t) as [m|]; [|easy].
-    destruct d as (l & u' & v' & r & -> & -> & -> & sides'').
-    rewrite !flat_map_app. simpl. rewrite (model_apart m x y u' v' h sides'').
-    now rewrite !app_nil_r, <- !app_assoc.
+  apply (theorem_50_any_model t a b x y L R first e).
+  destruct (row_at (splits t) x y) as [[|]|] eqn:row; [now left|right; split; [easy|]|easy].
+  destruct (model_of t) as [m| |]; [|easy|easy]. intros u v. now apply model_apart.
 Qed.
 
 (** Nothing of a text that is empty. *)

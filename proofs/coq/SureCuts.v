@@ -435,7 +435,7 @@ Definition counts (stored : family) : list nat :=
 Definition stored_counts : list (list nat) :=
   [[75; 144; 87]; [54; 81; 66]; [63; 162; 114]; [86; 52; 72]; [62; 40; 54]; [62; 36; 18]; [62; 36; 18];
    [87; 52; 72]; [253; 294; 517]; [44; 59; 54]; [110; 108; 46]].
-Example sure_cuts_of_stored_rows : map counts families = stored_counts.
+Theorem sure_cuts_of_stored_rows : map counts families = stored_counts.
 Proof. vm_cast_no_check (eq_refl stored_counts). Qed.
 
 (** For the pages' tables "Each hypothesis is needed": the pieces of two texts in one and by themselves. *)
@@ -455,7 +455,7 @@ Notation a_b := (Seq (One [0]) (One [1])).
 Notation one := (One [0; 1; 2; 3]).
 (** *last*: b in a gap; a run over a and b goes on, or hits before c only; the run that begins at b goes on, or
     hits before c only; an earlier stage reads over the cut; an earlier stage begins anew at b. *)
-Example theorem_63_last_needs_each_condition :
+Theorem theorem_63_last_needs_each_condition :
   both_ways [One [3]] [0; 1] [2] = ([[0; 1; 2]], [[0; 1]; [2]]) /\
   both_ways [Alt (Seq a_b (One [2])) one] [0; 1] [2] = ([[0; 1; 2]], [[0]; [1]; [2]]) /\
   both_ways [Alt (Seq a_b (Ahead [2] false)) one] [0; 1] [2] = ([[0; 1]; [2]], [[0]; [1]; [2]]) /\
@@ -466,7 +466,7 @@ Example theorem_63_last_needs_each_condition :
 Proof. repeat split; vm_compute; reflexivity. Qed.
 (** *middle*: a in a gap; a run that has read a hits before b only; a run over b hits before c, or goes on; an
     earlier stage reads over the cut; an earlier stage ends the text behind b. *)
-Example theorem_63_middle_needs_each_condition :
+Theorem theorem_63_middle_needs_each_condition :
   both_ways [One [3]] [0] [1; 2] = ([[0; 1; 2]], [[0]; [1; 2]]) /\
   both_ways [Alt (Seq (One [3]) (Seq (One [0]) (Ahead [1] false))) one] [3; 0] [1; 2] =
     ([[3; 0]; [1]; [2]], [[3]; [0]; [1]; [2]]) /\

@@ -78,6 +78,16 @@ def test_the_ids_in_coq_are_the_engines(compiled: tuple[Path, str], batch: int) 
     assert cases.wrong(compiled[0]) == []
 
 
+@pytest.mark.parametrize("kind", ["unigram", "word level"])
+def test_the_ids_in_coq_are_the_engines_for_other_models(
+    compiled: tuple[Path, str], kind: str
+) -> None:
+    """Any function of a piece is a model: behind all pre-tokenizers, with added tokens."""
+    cases = drawn_cases(f"any model {kind}", BATCH, kinds=(kind,))
+    assert sum(map(len, cases.texts)) > 0.9 * BATCH * TEXTS_EACH
+    assert cases.wrong(compiled[0], f"{IMPORTS} Unigram Instances") == []
+
+
 MISTAKES = {
     "Merging": {
         "p <=? q": ["p <? q", "q <=? p"],

@@ -61,7 +61,8 @@ BEHAVIORS = {
     "merged_with_next": "WithNext",
 }
 FLAGS = ("lstrip", "rstrip", "single_word")
-DEFINITIONS = """Definition V (l : list (list N * N)) : vocabulary :=
+DEFINITIONS = """From Coq Require Import Floats.
+Definition V (l : list (list N * N)) : vocabulary :=
   map (fun '(w, i) => (map N.to_nat w, i)) l.
 Definition M (l : list (list N * list N)) : list (list nat * list nat) :=
   map (fun '(u, v) => (map N.to_nat u, map N.to_nat v)) l.
@@ -411,9 +412,49 @@ def drawn_words(rng: random.Random) -> Model:
     )
 
 
+def unigram_facts(
+    pieces: Iterable[tuple[str, float]], unknown: int | None, byte_fallback: bool
+) -> str:
+    """The record of Unigram.v, with the engine's scores."""
+    rows = [*pieces]
+    entries = listed(f"({points(piece)}, ({score.hex()})%float)" for piece, score in rows)
+    least = min(score for _, score in rows) - 10.0
+    missing = "None" if unknown is None else f"Some ({unknown}%N, ({least.hex()})%float)"
+    return (
+        f"{{| entries := {entries}; unknown := {missing}; start_sum := 0%float; "
+        f"byte_fallback := {truth(byte_fallback)} |}}"
+    )
+
+
+def drawn_unigram(rng: random.Random) -> Model:
+    few = [MARK, *rng.sample("aabb1. \u00e9\u4e2d_", 4)]
+    strings = {"".join(rng.choices(few, k=rng.choice([1, 1, 2, 2, 3, 4]))) for _ in range(20)}
+    scores = rng.choice([(-1.0, -2.0, -3.0), (-1.1, -0.7, -1.7, -3.3, -2.2, -rng.random())])
+    pieces = [(piece, rng.choice(scores)) for piece in ["<unk>", *sorted(strings)]]
+    return Model(
+        models.Unigram(pieces, unk_id=0, byte_fallback=False),
+        f"AnyModel (unigram_ids PrimFloat.add PrimFloat.ltb {unigram_facts(pieces, 0, False)})",
+        sorted(strings),
+    )
+
+
+def drawn_word_level(rng: random.Random) -> Model:
+    strings = {"".join(rng.choices(f"aab1. {MARK}", k=rng.randint(1, 3))) for _ in range(25)}
+    vocabulary = {token: id_ for id_, token in enumerate(["[UNK]", *sorted(strings)])}
+    tokens = listed(f"({points(token)}, {id_}%N)" for token, id_ in vocabulary.items())
+    engine = models.WordLevel(vocabulary, unk_token="[UNK]")
+    return Model(engine, f"AnyModel (word_level {tokens} 0%N)", sorted(strings))
+
+
 # ------------------------------------------------------------------------------ tokenizers
 
-MODELS = {"bytes": drawn_bytes, "letters": drawn_letters, "words": drawn_words}
+MODELS = {
+    "bytes": drawn_bytes,
+    "letters": drawn_letters,
+    "words": drawn_words,
+    "unigram": drawn_unigram,
+    "word level": drawn_word_level,
+}
 KINDS = ("bytes", "words", "letters", "words", "tiktoken")
 
 
