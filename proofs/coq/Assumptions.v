@@ -5,7 +5,7 @@ From Tokpar Require Import Merging Seams Vocabulary PreTokens Ids.
 From Tokpar Require Import Patterns PatternPairs Rows Tables Pairs.
 From Tokpar Require Import Certificates WordPiece SureCuts Longest Queue Shortcuts.
 From Tokpar Require Import AddedTokens Edges Stages EndToEnd Instances.
-From Tokpar Require Import Untrusted Forms.
+From Tokpar Require Import Untrusted Forms Offsets.
 
 Definition main_theorems :=
   (@definition_1, @definition_1_end, @lemma_3, @lemma_4, @lemma_4_parts, @theorem_5, @theorem_5',
@@ -30,6 +30,8 @@ Definition main_theorems :=
    @control_tokens_are_trusted, @untrusted_text_has_no_control_token, @good_names_computed, @a_chat,
    @names_need_each_condition,
    @normal_apart, @normal_apart_needs_each_condition, @quick_check_right, @quick_check_needs_each_condition,
+   @theorem_53, @theorem_53_pieces, @theorem_53_needs_each_condition,
+   @theorem_6_5, @truncated_parts, @theorem_6_5_needs_each_condition,
    @cut_right, @accepted_ids_are_right, @right_ids_are_accepted, @without_normalizer,
    @built_in_tokenizers, @real_tokenizers, @real_tokenizers_accept, @unigram_is_nowhere_apart,
    @theorem_20).
