@@ -7,32 +7,26 @@ the module, in each file the quick tests."""
 
 from __future__ import annotations
 
-import gc
-import importlib.util
 import json
 import os
 import re
-import resource
 import shutil
 import signal
 import subprocess
 import sys
 import sysconfig
-import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from types import CodeType, FrameType, FunctionType
 from typing import Any, NamedTuple
 
 import pytest
-from _pytest.main import pytest_runtestloop as run_items
 
 from tests.mutants.faults import Fault
+from tests.mutants.faulty_run import FaultyRun, Place, codes_of, live_functions
 
-Place = tuple[str, str, int]
 QUICK, SLOW = 0.15, 2.0
 """Seconds of a core of a test that runs early, and of one that waits until all others have run."""
 
@@ -43,27 +37,6 @@ class Outcome(NamedTuple):
     test: str | None
     seconds: float
     tests: int
-
-
-def codes_of(code: CodeType) -> dict[tuple[str, int], CodeType]:
-    found = {(code.co_qualname, code.co_firstlineno): code}
-    for each in code.co_consts:
-        if isinstance(each, CodeType):
-            found |= codes_of(each)
-    return found
-
-
-def live_functions(folder: Path) -> dict[Place, list[FunctionType]]:
-    """Returns all functions of a folder's modules that are there, by file, name and line."""
-    gc.unfreeze()
-    found = defaultdict[Place, list[FunctionType]](list)
-    for each in gc.get_objects():
-        if isinstance(each, FunctionType) and each.__code__.co_filename.startswith(str(folder)):
-            code = each.__code__
-            found[code.co_filename, code.co_qualname, code.co_firstlineno].append(each)
-    gc.collect()
-    gc.freeze()  # the collections of the children need not go through what is there
-    return found
 
 
 def compile_call(folder: Path, library: Path) -> bool:
@@ -171,9 +144,9 @@ class Planting:
             if duration < SLOW and (of_file[test] or test in most):
                 return 1, -of_file[test], -most.get(test, 0)
             if item.path.name in self.begins:
-                return (1.5, self.begins.index(item.path.name))
+                return 2, duration > SLOW / 4, self.begins.index(item.path.name)
             misses = not self.called.get(test, set()) & places
-            return 2, duration > SLOW, misses, duration > QUICK, -near(item.path), str(item.path)
+            return 3, duration > SLOW, misses, duration > QUICK, -near(item.path), str(item.path)
 
         return sorted(items, key=key)
 
@@ -206,7 +179,13 @@ class Planting:
             process = os.fork()
             if process == 0:
                 try:
-                    Child(self, session, own, is_look).run(fault, text, library, items)
+                    seconds = self.look_seconds if is_look else self.seconds
+                    run = FaultyRun(session, own, self.root, seconds, is_look)
+                    if library is not None:
+                        run.load(library)
+                    elif fault is not None:
+                        run.change_functions(self.functions, fault, text)
+                    run.run(items)
                 except BaseException as error:  # the fault broke pytest itself
                     (own / "error").write_text(repr(error))
                 finally:
@@ -254,94 +233,6 @@ class Planting:
         file.write_text(text, "utf-8")
         self.times += 1
         os.utime(file, (self.times, self.times))
-
-
-class Child:
-    """In a process of its own: plants one fault, and runs tests until one fails."""
-
-    def __init__(
-        self, planting: Planting, session: pytest.Session, own: Path, is_look: bool
-    ) -> None:
-        self.planting, self.session, self.own, self.is_look = planting, session, own, is_look
-        self.seconds = planting.look_seconds if is_look else planting.seconds
-        self.called, self.failed = set[CodeType](), False
-
-    def run(
-        self, fault: Fault | None, text: str, library: Path | None, items: list[pytest.Item]
-    ) -> None:
-        os.setsid()
-        resource.setrlimit(resource.RLIMIT_CPU, (int(self.seconds) + 60,) * 2)
-        resource.setrlimit(resource.RLIMIT_AS, (8 << 30,) * 2)
-        output = os.open(self.own / "output", os.O_CREAT | os.O_WRONLY)
-        for stream in (1, 2):
-            os.dup2(output, stream)
-        os.environ["XDG_CACHE_HOME"] = str(self.own)
-        if library is not None:
-            self.load(library)
-        elif fault is not None:
-            self.change_functions(fault, text)
-        config = self.session.config
-        config._tmp_path_factory._basetemp = self.own / "tests"  # type: ignore[attr-defined]
-        (self.own / "tests").mkdir()
-        self.log = open(self.own / "log", "w", buffering=1)  # noqa: SIM115
-        config.pluginmanager.register(self)
-        self.session.items = items
-        if self.is_look:
-            self.looked = open(self.own / "looked", "w", buffering=1)  # noqa: SIM115
-            threading.settrace(self.note)
-        self.begun = time.process_time()
-        run_items(self.session)
-        os._exit(0)
-
-    def load(self, library: Path) -> None:
-        from tokpar.process import kernel_modules
-
-        name = "tokpar.compiled._call"
-        spec = importlib.util.spec_from_file_location(name, library)
-        module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
-        spec.loader.exec_module(module)  # type: ignore[union-attr]
-        kernel_modules.CALL = sys.modules[name] = module
-
-    def change_functions(self, fault: Fault, text: str) -> None:
-        file = str(self.planting.root / fault.file)
-        old, new = (
-            codes_of(compile(t, file, "exec", dont_inherit=True)) for t in (text, fault.text)
-        )
-        for place, code in new.items():
-            if code != old.get(place):
-                for function in self.planting.functions.get((file, *place), []):
-                    function.__code__ = code
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> None:
-        if time.process_time() - self.begun > self.seconds:
-            os._exit(0)
-        self.log.write(json.dumps(["start", item.nodeid]) + "\n")
-        self.at = time.process_time()
-        if self.is_look:
-            self.called, self.failed = set(), False
-            sys.settrace(self.note)
-
-    def note(self, frame: FrameType, event: str, _: object) -> None:
-        self.called.add(frame.f_code)
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.failed and self.is_look:
-            self.failed = True
-        elif report.failed:
-            self.log.write(json.dumps(["failed", report.nodeid]) + "\n")
-            os._exit(1)
-        if report.when == "teardown":
-            spent = time.process_time() - self.at
-            self.log.write(json.dumps(["passed", report.nodeid, round(spent, 3)]) + "\n")
-            if self.is_look:
-                sys.settrace(None)
-                own = str(self.planting.root / "tokpar")
-                called = [
-                    (code.co_filename, code.co_qualname, code.co_firstlineno)
-                    for code in [*self.called] if code.co_filename.startswith(own)
-                ]  # fmt: skip
-                self.looked.write(json.dumps([report.nodeid, called, self.failed]) + "\n")
 
 
 def run_room(tests: list[str], planting: Planting) -> int:
