@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import tiktoken
 
 from tests.support.named_engine import encoding_of
+from tokpar.integrations import tiktoken_path
 from tokpar.integrations.tiktoken_arguments import (
     MOST_CHOICES,
     SpecialTokens,
     find_any,
     reusable,
 )
+from tokpar.results.text_counts import ARGUMENTS, LEFT_OVER, NO_CALL, STRATEGY
 
 SPECIALS = {"<|a|>": 259, "<|b|>": 260, "ab": 261}
 TEXTS = ["", "x", "<|a|>", "x<|a|><|b|>ab", "ab<|b|>", "<|c|>x", "<|a|ab|>"]
@@ -130,3 +133,32 @@ def test_an_iterator_is_used_up_once() -> None:
 def test_a_pattern_finds_each_string_as_one_group() -> None:
     pattern = find_any(frozenset({"a.", "|", "b"}))
     assert pattern.split("xa.y|ab") == ["x", "a.", "y", "|", "a", "b", ""]
+
+
+@pytest.mark.parametrize(
+    ("takes_all", "reason", "are_answerable", "counted"),
+    [
+        (True, LEFT_OVER, True, LEFT_OVER),
+        (True, LEFT_OVER, False, ARGUMENTS),
+        (True, NO_CALL, True, NO_CALL),
+        (True, NO_CALL, False, NO_CALL),
+        (False, LEFT_OVER, False, STRATEGY),
+        (False, LEFT_OVER, True, STRATEGY),
+    ],
+)
+def test_an_own_call_is_counted_with_its_reason(
+    monkeypatch: pytest.MonkeyPatch,
+    takes_all: bool,
+    reason: str,
+    are_answerable: bool,
+    counted: str,
+) -> None:
+    monkeypatch.setattr(tiktoken_path, "fallback_reason", lambda _: reason)
+    found: list[tuple[int, str]] = []
+    path: Any = SimpleNamespace(
+        takes_all=takes_all,
+        tokenizer=SimpleNamespace(later_call=None),
+        counts=SimpleNamespace(add_own=lambda texts, why: found.append((texts, why))),
+    )
+    tiktoken_path.FastPath.count_own(path, 3, are_answerable)
+    assert found == [(3, counted)]
