@@ -17,6 +17,9 @@ ENCODING = (
 )
 
 
+FLAT = {int, float, str, bool, type(None)}
+
+
 class Raised(tuple[type, str]):
     """The type and the message of an error."""
 
@@ -45,6 +48,8 @@ def plain(value: Any) -> object:
         columns = tuple((name, plain(getattr(value, name))) for name in ENCODING)
         return columns, [plain(each) for each in value.overflowing]
     if isinstance(value, (list, tuple)):
+        if is_flat(value):
+            return type(value).__name__, [*value]
         return type(value).__name__, [plain(each) for each in value]
     if type(value).__name__ == "BatchEncoding":
         return result_parts(value)
@@ -59,6 +64,12 @@ def plain(value: Any) -> object:
     if type(value).__module__.startswith("tokenizers"):
         return type(value).__name__, value.__getstate__()
     return value
+
+
+def is_flat(value: list[Any] | tuple[Any, ...]) -> bool:
+    """True for a row of numbers, texts or pairs of them: == compares it as it is."""
+    kinds = {*map(type, value)}
+    return kinds <= FLAT or (kinds == {tuple} and {type(x) for pair in value for x in pair} <= FLAT)
 
 
 def result_parts(result: Any) -> object:
