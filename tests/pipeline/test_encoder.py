@@ -12,8 +12,11 @@ import pytest
 from tokenizers import AddedToken, Tokenizer
 
 import tokpar
+from tests.conftest import needs_kernel
 from tests.support.fakes import WordHash
 from tests.support.tokenizers_drawn import named_tokenizers
+from tokpar.arrays import IdArray
+from tokpar.compiled.front import Front
 from tokpar.methods import serial
 from tokpar.registry import tables as registry_module
 from tokpar.registry.hooks import Strategy
@@ -176,3 +179,22 @@ def test_an_encoder_that_cannot_be_pickled_says_what_to_pass() -> None:
         TypeError, match=r"an Encoder of local cannot be pickled.*give the tokenizer"
     ):
         pickle.dumps(tokpar.Encoder(Local()))
+
+
+@needs_kernel
+@pytest.mark.compiled_at_once
+def test_prepare_encodes_a_text_that_no_report_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder, encoded = tokpar.Encoder(), list[str]()
+    own_one = Front.one
+
+    def one(front: Front, text: str) -> IdArray | None:
+        encoded.append(text)
+        return own_one(front, text)
+
+    monkeypatch.setattr(Front, "one", one)
+    encoder.prepare()
+    assert len(encoded) == 1
+    assert not sum(encoder.report.texts.values())
+    encoder.encode("a second text")
+    assert len(encoded) == 2
+    assert sum(encoder.report.texts.values()) == 1
