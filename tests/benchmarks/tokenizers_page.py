@@ -45,13 +45,13 @@ def page(results: Mapping[str, Any]) -> str:
 
 def _summary(rows: Mapping[str, Row], results: Mapping[str, Any]) -> str:
     published = sum(row["origin"].startswith("published") for row in rows.values())
-    serial = [name for name, row in rows.items() if _serial(row, "English")]
+    uncut = [name for name, row in rows.items() if _is_uncut(row, "English")]
     used = ", ".join(f"{name} {own}" for name, own in results.get("versions", {}).items())
-    count = f"{len(serial)} are serial" if len(serial) != 1 else "1 is serial"
+    count = f"{len(uncut)} {'has' if len(uncut) == 1 else 'have'} no cuts"
     called = sum(_way(row) not in (BY_OWN, "-") for row in rows.values())
     return (
         f"{len(rows)} tokenizers, {published} of them with files or vocabularies that others "
-        f"published;\n{count} on English, {called} have the compiled call.\nWith {used}.\n"
+        f"published;\n{count} in English, {called} have the compiled call.\nWith {used}.\n"
     )
 
 
@@ -69,7 +69,7 @@ def _ways(rows: Mapping[str, Row]) -> str:
     return f"## Ways\n\n{WAYS}\n{''.join(lines)}"
 
 
-def _serial(row: Row, language: str) -> bool:
+def _is_uncut(row: Row, language: str) -> bool:
     return language in row.get("cuts", {}) and not row["cuts"][language]["rules"]
 
 
@@ -100,7 +100,7 @@ def _cuts(rows: Mapping[str, Row], results: Mapping[str, Any]) -> str:
 def _rules(row: Row) -> str:
     cuts = [row["cuts"][language] for language in LANGUAGES if language in row.get("cuts", {})]
     found = [rule for each in cuts for rule in each["rules"]]
-    return ", ".join(dict.fromkeys(found)) or "serial"
+    return ", ".join(dict.fromkeys(found)) or "none"
 
 
 def _gap(row: Row, language: str) -> str:
@@ -117,15 +117,14 @@ def _speed(row: Row) -> tuple[str, str]:
 def _reasons(rows: Mapping[str, Row]) -> str:
     where: dict[str, dict[str, list[str]]] = {}
     for name, row in rows.items():
-        for language in filter(lambda language: _serial(row, language), LANGUAGES):
+        for language in filter(lambda language: _is_uncut(row, language), LANGUAGES):
             why = row["cuts"][language]["why"]
             where.setdefault(why, {}).setdefault(name, []).append(language)
     if not where:
-        return "## Serial\n\nNone of them is serial.\n"
+        return "## No cuts\n\nAll of them are cut.\n"
     lines = [f"- `{why}`: {_places(names)}\n" for why, names in where.items()]
-    return (
-        f"## Serial\n\nWhat the report says of the tokenizers that are not cut.\n\n{''.join(lines)}"
-    )
+    about = "What the report says. One call, compiled or own, encodes each text whole.\n"
+    return f"## No cuts\n\n{about}\n{''.join(lines)}"
 
 
 def _places(names: Mapping[str, list[str]]) -> str:

@@ -18,6 +18,7 @@ from tests.support.call_answers import own_ids
 from tests.support.profiles import drawn
 from tests.support.unigram_drawn import (
     draw_cluster_text,
+    draw_table,
     draw_tokenizer,
     draw_unigram_text,
     ids_by_path,
@@ -35,6 +36,11 @@ pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once, needs_kernel]
 METASPACE = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
 
 
+NMT_PART = charsmap(
+    {"ﬁ": "fi", "\u3000": " ", "\n": " ", "\t": " ", "\u200b": "", "A": "a", "¨": " \u0308"}
+    | {"½": "1⁄2"}
+)
+"""Some of what the tables of published files do."""
 RUNS = {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}
 
 
@@ -112,6 +118,72 @@ def test_drawn_normalizers_have_the_engine_s_ids() -> None:
             answered, left = answered + (found is not None), left + (found is None)
             assert found is None or found == own_ids(tokenizer, text, special=True), (seed, text)
     assert answered > left
+
+
+def stage(kind: str, **settings: Any) -> dict[str, Any]:
+    return {"type": kind, **settings}
+
+
+def shape(table: bytes, name: str) -> dict[str, Any]:
+    """Normalizers and pre-tokenizer of a published file. `table`: what its Precompiled has."""
+    precompiled = stage("Precompiled", precompiled_charsmap=base64.b64encode(table).decode())
+    quotes = [stage("Replace", pattern={"String": x}, content='"') for x in ("``", "''")]
+    strip, white = stage("Strip", strip_left=True, strip_right=True), stage("WhitespaceSplit")
+    right = stage("Strip", strip_left=False, strip_right=True)
+    marks = stage("Replace", pattern={"Regex": " {2,}"}, content="▁")
+    folded = [stage("NFKD"), stage("StripAccents"), stage("Lowercase")]
+    rows = {
+        "DeBERTa-v3": ([strip, precompiled, RUNS], [METASPACE]),
+        "ALBERT": ([*quotes, *folded, precompiled, RUNS], [white, METASPACE]),
+        "T5": ([precompiled], [white, METASPACE]),
+        "mT5, XLM-R, bge-m3": ([precompiled, right, marks], [METASPACE]),
+        "mBART, NLLB": ([precompiled, RUNS], [white, METASPACE]),
+    }
+    normalizers, pre = rows[name]
+    return {
+        "normalizer": stage("Sequence", normalizers=normalizers),
+        "pre_tokenizer": stage("Sequence", pretokenizers=pre) if len(pre) > 1 else pre[0],
+    }
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "DeBERTa-v3",
+        "ALBERT",
+        "T5",
+        "mT5, XLM-R, bge-m3",
+        "mBART, NLLB",
+    ],
+)
+def test_drawn_vocabularies_in_the_shapes_of_published_files_have_the_engine_s_ids(
+    name: str,
+) -> None:
+    answered = left = native = 0
+    for seed in range(drawn(40)):
+        draw = random.Random(f"{name} {seed}")
+        table = draw.choice([NMT_PART, draw_table(draw)])
+        config = json.loads(draw_tokenizer(draw).to_str()) | shape(table, name)
+        config["model"]["unk_id"] = 0
+        tokenizer = Tokenizer.from_str(json.dumps(config))
+        tokenizer.add_special_tokens(["[CLS]", "[MASK]"])
+        texts = [draw.choice([draw_cluster_text, draw_unigram_text])(draw) for _ in range(40)]
+        texts += [f"{texts[0]}[MASK] {texts[1]}", f" {texts[2]}[CLS]"]
+        adapter: Any = tokpar.load(tokenizer)
+        call = adapter.later_call.wait()
+        is_native = call is not None and not call.why_by_engine
+        assert is_native or table is not NMT_PART, (seed, adapter.why_not_compiled)
+        if call is None:
+            continue
+        for text in texts * 2:
+            found = call.encode(text)
+            answered, left = answered + (found is not None), left + (found is None)
+            assert found is None or found.tolist() == tokenizer.encode(text).ids, (seed, text)
+        native += is_native
+        batch = tokpar.Encoder(tokenizer).encode_batch(texts)
+        assert [list(row) for row in batch] == [each.ids for each in tokenizer.encode_batch(texts)]
+    assert answered > left
+    assert native > 2
 
 
 def test_drawn_texts_have_the_places_of_the_engine() -> None:
