@@ -63,19 +63,33 @@ Definition parted_between (a b : N) : bool :=
 Definition placeless_ok : bool :=
   forallb (fun s => match s with Sign _ true => false | _ => true end) (normalizer t ++ signs t).
 
-Definition no_normalized : bool := match normalized_tokens t with [] => true | _ => false end.
+(** The second search finds no token across the place between x and y, and no flag looks over it. *)
+Fixpoint neighbours (x y : N) (w : text) : bool :=
+  match w with
+  | u :: (v :: _) as w' => (u =? x)%N && (v =? y)%N || neighbours x y w'
+  | _ => false
+  end.
+Definition second_search_ok (x y : N) : bool :=
+  forallb (fun u => negb (lstrip u || rstrip u || single_word u || neighbours x y (content u)))
+    (normalized_tokens t).
 
 (** Whether the rule allows to cut the text behind its first n characters. *)
 Definition cut_allowed (r : rule) (S : text) (n : nat) : bool :=
   match r, skipn (n - 1) S with
   | Between, a :: b :: _ =>
-      a_safe_ok space word (raw_tokens t) S n && no_normalized &&
-      match through_all (normalizer t) a b with Some (x, y) => parted_between x y | None => false end
+      a_safe_ok space word (raw_tokens t) S n &&
+      match through_all (normalizer t) a b with
+      | Some (x, y) => second_search_ok x y && parted_between x y
+      | None => false
+      end
   | Absorbing, a :: b :: c :: _ =>
       a_safe_ok space word (raw_tokens t) S n && a_safe_ok space word (raw_tokens t) S (n + 1) &&
       untouched (raw_tokens t) S (n - 1) (n + 2) && space b && negb (c =? b)%N &&
-      no_normalized && placeless_ok &&
-      match absorbed (normalizer t) a b with Some (x, y) => parted_between x y | None => false end
+      placeless_ok &&
+      match absorbed (normalizer t) a b with
+      | Some (x, y) => second_search_ok x y && parted_between x y
+      | None => false
+      end
   | Edge, _ => edge_ok space word (raw_tokens t) placeless_ok S n
   | _, _ => false
   end.
@@ -143,11 +157,35 @@ Proof.
   apply flat_map_app.
 Qed.
 
-Lemma segment_pieces first G : no_normalized = true ->
-  segment_ids t first G = piece_ids t (start_kept t first G) (stages_text first (normalizer t) G).
+Notation searched := (with_tokens space word (normalized_tokens t) (piece_ids t)).
+
+Lemma neighbours_inside x y u v : neighbours x y (u ++ x :: y :: v) = true.
 Proof.
-  intros h. unfold segment_ids, no_normalized in *. destruct (normalized_tokens t); [|easy].
-  apply no_tokens, piece_ids_nil.
+  induction u as [|a u IH]; [simpl; now rewrite !N.eqb_refl|].
+  cbn [app]. destruct (u ++ x :: y :: v) as [|b w]; [easy|].
+  change ((a =? x)%N && (b =? y)%N || neighbours x y (b :: w) = true). rewrite IH. apply orb_true_r.
+Qed.
+
+Lemma second_search_safe x y l r : second_search_ok x y = true ->
+  a_safe space word (normalized_tokens t) ((l ++ [x]) ++ y :: r) (length (l ++ [x])).
+Proof.
+  intros h. unfold second_search_ok in h. rewrite forallb_forall in h. split.
+  - rewrite !app_length. simpl. lia.
+  - intros s u i o. specialize (h u i). rewrite negb_true_iff, !orb_false_iff in h.
+    destruct h as [[[l1 l2] l3] n]. split.
+    + intros [lt gt]. unfold occurs in o. apply begins_spec in o as [_ [w e]].
+      rewrite app_length in lt, gt. simpl in lt, gt. unfold stop_of in gt.
+      rewrite <- app_assoc in e. cbn [app] in e. rewrite skipn_left in e by lia.
+      assert (content u = skipn s l ++ x :: y :: firstn (length (content u) - length (skipn s l) - 2) r) as ec.
+      { pose proof (f_equal (firstn (length (content u))) e) as e'.
+        rewrite (firstn_app (length (content u)) (content u) w), Nat.sub_diag, firstn_all, firstn_O, app_nil_r in e'.
+        rewrite <- e' at 1.
+        rewrite firstn_app, firstn_all2 by (rewrite skipn_length; lia). f_equal. rewrite skipn_length.
+        replace (length (content u) - (length l - s))
+          with (Datatypes.S (Datatypes.S (length (content u) - (length l - s) - 2))) at 1 by lia.
+        easy. }
+      rewrite ec, neighbours_inside in n. easy.
+    + unfold overlooks. rewrite l1, l2, l3. easy.
 Qed.
 
 Lemma start_kept_app first l a R : start_kept t first ((l ++ [a]) ++ R) = start_kept t first (l ++ [a]).
@@ -157,6 +195,26 @@ Proof. unfold start_kept. now destruct l. Qed.
 Lemma parted_start a b L R v : parted_between a b = true -> beside L R a b ->
   piece_ids t v R = piece_ids t true R.
 Proof. intros h sides. destruct v; [easy|]. apply (parted_pieces a b L R true h sides). Qed.
+
+(** Behind the normalizer: the second search, and the pieces between the tokens that it finds. *)
+Lemma searched_start x y L R v : parted_between x y = true -> beside L R x y -> searched v R = searched true R.
+Proof.
+  intros h [_ [r ->]]. apply with_tokens_same. intros [|k] e; [|now rewrite !andb_false_r].
+  unfold slice. cbn [skipn]. destruct (e - 0) as [|m]; [now rewrite !piece_ids_nil|]. cbn [firstn].
+  rewrite !(parted_start x y [x] (y :: firstn m r) _ h); (easy || (split; [now exists []|eauto])).
+Qed.
+
+Lemma searched_apart x y L R v : second_search_ok x y = true -> parted_between x y = true -> beside L R x y ->
+  searched v (L ++ R) = searched v L ++ searched true R.
+Proof.
+  intros ok h [[l ->] [r ->]].
+  apply (theorem_6_1_pair space word (normalized_tokens t) (piece_ids t) (eq x) (eq y)); try easy.
+  - split.
+    + intros first l' x' y' r' <- <-. apply (parted_pieces x y); [easy|]. split; eauto.
+    + intros y' r' <-. apply (parted_pieces x y [x] (y :: r') true h). split; [now exists []|eauto].
+  - intros first. apply piece_ids_nil.
+  - now apply second_search_safe.
+Qed.
 
 Lemma segment_nothing first : segment_ids t first [] = [].
 Proof. unfold segment_ids. now rewrite stages_text_nil. Qed.
@@ -207,27 +265,29 @@ Theorem cut_right : forall (r : rule) (S : text) (n : nat), cut_allowed r S n = 
 Proof.
   intros r S n h. destruct r; cbn [cut_allowed behind] in *.
   - destruct (skipn (n - 1) S) as [|a [|b R]] eqn:e; [easy|easy|].
-    apply andb_prop in h as [h h3]. apply andb_prop in h as [h1 h2]. apply a_safe_computed in h1.
+    apply andb_prop in h as [h1 h]. apply a_safe_computed in h1.
     destruct (through_all (normalizer t) a b) as [[x y]|] eqn:thr; [|easy].
+    apply andb_prop in h as [h2 h3].
     destruct (split_two n S a b R e (proj1 (proj1 h1))) as (es & len & -> & ->).
     rewrite es in h1 |- * at 1. rewrite <- len in h1 at 2. unfold T.
     apply (theorem_6_1_pair space word (raw_tokens t) (segment_ids t) (eq a) (eq b)); try easy.
     + split.
-      * intros first l x' y' r' <- <-. rewrite !segment_pieces by easy.
+      * intros first l x' y' r' <- <-. unfold segment_ids.
         assert (beside (l ++ [a]) (b :: r') a b) as sides by (split; [now exists l|now exists r']).
         destruct (stages_apart _ a b x y _ _ first thr sides) as (-> & sides' & _).
-        rewrite start_kept_app, (parted_start x y _ _ (start_kept t true _) h3 sides').
-        now apply (parted_pieces x y).
-      * intros y' r' <-. rewrite !segment_pieces by easy.
+        rewrite start_kept_app, (searched_start x y _ _ (start_kept t true _) h3 sides').
+        now apply (searched_apart x y).
+      * intros y' r' <-. unfold segment_ids.
         assert (beside [a] (b :: r') a b) as sides by (split; [now exists []|now exists r']).
         destruct (stages_apart _ a b x y _ _ true thr sides) as (_ & sides' & ->).
-        now rewrite !(parted_start x y _ _ (start_kept t _ _) h3 sides').
+        now rewrite !(searched_start x y _ _ (start_kept t _ _) h3 sides').
     + exact segment_nothing.
   - destruct (skipn (n - 1) S) as [|a [|b [|c R]]] eqn:e; [easy|easy|easy|].
-    rewrite !andb_true_iff in h. destruct h as [[[[[[[h safe'] un] sb] ne] nn] pl] ab].
+    rewrite !andb_true_iff in h. destruct h as [[[[[[h safe'] un] sb] ne] pl] ab].
     apply a_safe_computed in h.
     apply a_safe_computed in safe'. apply negb_true_iff, N.eqb_neq in ne.
     destruct (absorbed (normalizer t) a b) as [[x y]|] eqn:thr; [|easy].
+    apply andb_prop in ab as [second ab].
     destruct (split_two n S a b (c :: R) e (proj1 (proj1 h))) as (es & len & -> & es').
     assert (skipn (Datatypes.S n) S = c :: R) as ->.
     { change (Datatypes.S n) with (1 + n). rewrite Nat.add_comm, <- skipn_add, es'. easy. }
@@ -235,10 +295,10 @@ Proof.
     apply (theorem_6_4 space word (raw_tokens t) (segment_ids t)); try easy.
     + intros G. now apply placeless_segments.
     + apply segment_nothing.
-    + intros l r ner. rewrite !segment_pieces by easy.
+    + intros l r ner. unfold segment_ids.
       destruct (stages_absorb _ a b x y (l ++ [a]) r true thr ltac:(now exists l) ner) as (-> & sides' & _).
-      rewrite start_kept_app, (parted_start x y _ _ (start_kept t true r) ab sides').
-      now apply (parted_pieces x y).
+      rewrite start_kept_app, (searched_start x y _ _ (start_kept t true r) ab sides').
+      now apply (searched_apart x y).
     + now rewrite len, <- es.
     + now rewrite len, <- es.
     + now rewrite len, <- es.
