@@ -37,9 +37,9 @@ HYPOTHESES = {
     "cut_at 1%nat wrong ab": [0, 1, 1, 0],
     "cut_at 1%nat right token": [1, 0, 1, 0],
     "cut_at 1%nat right ab": [1, 0, 1, 0],
-    "cut_at 2%nat (second [98; 46] false) sentence": [1, 1, 1, 1],
-    "cut_at 2%nat (second [46; 32] false) sentence": [1, 0, 1, 0],
-    "cut_at 2%nat (second [46] true) sentence": [1, 0, 1, 0],
+    "cut_at 2%nat (second [98; 46]%N false) sentence": [1, 1, 1, 1],
+    "cut_at 2%nat (second [46; 32]%N false) sentence": [1, 0, 1, 0],
+    "cut_at 2%nat (second [46]%N true) sentence": [1, 0, 1, 0],
     "one_more": [1, 1, 0, 0],
 }
 """`facts_ok`, `cuts_allowed`, `rows_right`, and whether the claimed ids are the text's: one of the
