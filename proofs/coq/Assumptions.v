@@ -4,7 +4,7 @@
 From Tokpar Require Import Merging Seams Vocabulary PreTokens Ids.
 From Tokpar Require Import Patterns PatternPairs Rows Tables Pairs.
 From Tokpar Require Import Certificates WordPiece SureCuts Longest Queue Shortcuts.
-From Tokpar Require Import AddedTokens Edges Stages EndToEnd Instances.
+From Tokpar Require Import AddedTokens Edges Stages EndToEnd Firm Instances.
 From Tokpar Require Import Untrusted Forms Offsets.
 
 Definition main_theorems :=
@@ -33,7 +33,8 @@ Definition main_theorems :=
    @theorem_53, @theorem_53_pieces, @theorem_53_needs_each_condition,
    @theorem_6_5, @truncated_parts, @theorem_6_5_needs_each_condition,
    @cut_right, @accepted_ids_are_right, @right_ids_are_accepted, @without_normalizer,
-   @built_in_tokenizers, @real_tokenizers, @real_tokenizers_accept, @unigram_is_nowhere_apart,
+   @firm_cut_allowed, @firm_cut_right, @firm_needs_each_condition, @firm_cuts_allowed, @ids_between_firm_cuts,
+   @ids_before_are_final, @ids_of_a_slice, @built_in_tokenizers, @real_tokenizers, @real_tokenizers_accept, @unigram_is_nowhere_apart,
    @theorem_20).
 
 Print Assumptions main_theorems.
