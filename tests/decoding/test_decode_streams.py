@@ -135,3 +135,15 @@ def test_a_long_run_of_bytes_keeps_no_row_for_each_byte(kind: str) -> None:
     stream.push([letter] * 400)
     assert 1 < len(rows) == before
     assert stream.finish() == own.decode([letter] * 440)
+
+
+def test_a_stream_whose_ids_the_own_decode_fails_for_frees_its_number() -> None:
+    encoder, _ = encoder_of("fuse and strip")
+    streams = encoder.decode_streams()
+    number = streams.open()
+    with pytest.raises(EngineError):
+        streams.finish(number)
+    assert len(streams) == 0
+    with pytest.raises(OptionError, match="already finished"):
+        streams.finish(number)
+    assert [streams.open(), streams.open()] == [number, number + 1]

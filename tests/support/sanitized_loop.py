@@ -92,13 +92,15 @@ def threads(draw: random.Random, seen: Counter[str]) -> None:
     with ThreadPoolExecutor(THREADS) as pool:
         rows = draw.choices(range(len(long)), k=4 * THREADS)
         for row, found in zip(rows, pool.map(lambda k: answers(call, long[k]), rows), strict=True):
-            assert found == expected[row], kind
+            pairs = zip(found, expected[row], strict=True)
+            assert all(None in pair or pair[0] == pair[1] for pair in pairs), kind
             seen["texts"] += 1
     seen["calls"] += 1
 
 
 def answers(call: Any, text: str) -> list[object]:
-    """What the call answers alone: what it asks the engine for depends on what it has learned."""
+    """What the call answers alone, else None: what it asks the engine for, or has compared with the
+    engine, depends on what it has learned."""
     ids, places, rows = call.encode(text), call.encode_places(text), call.encode_rows((text,))
     return [
         ids if type(ids) is bytes else None,

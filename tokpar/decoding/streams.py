@@ -134,14 +134,19 @@ class DecodeStreams:
         return texts
 
     def finish(self, stream: int) -> str:
-        """Returns the rest of the text of a stream and frees its number."""
+        """Returns the rest of the text of a stream and frees its number, also where it raises
+        EngineError because the own decode fails for the ids of the stream."""
         if not 0 <= stream < len(self._streams):
             raise self._unknown([stream])
-        rest = self._streams[stream].finish()
-        self._free.append(stream)
-        if self._sizes is not None:
-            self._sizes.pop(stream, None)
-        return rest
+        chosen, finished = self._streams[stream], self._table.finished_row
+        if chosen._row is not finished:
+            self._free.append(stream)
+            if self._sizes is not None:
+                self._sizes.pop(stream, None)
+        try:
+            return chosen.finish()
+        finally:
+            chosen._row = finished
 
     def _unknown(self, numbers: Sequence[int]) -> OptionError:
         known = range(len(self._streams))
