@@ -212,37 +212,34 @@ def test_new_segments_are_asked_once_and_then_known(monkeypatch: pytest.MonkeyPa
     assert asked == [["qq", " xyz,", " zzz"]]
 
 
-def test_a_new_text_is_encoded_whole_and_what_was_met_is_learned_as_much_as_was_earned(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(("share", "learned"), [(10**9, 0), (7, 2), (1, 3)])
+def test_a_new_text_is_encoded_whole_and_what_was_met_is_learned_as_far_as_was_earned(
+    share: int, learned: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(compiled_build, "drawn_texts", lambda *_: [])
+    monkeypatch.setattr(segment_engine, "LEARNING_SHARE", share)
+    monkeypatch.setattr(segment_engine, "LEAST_LEARNED", 20)
     tokenizer = small()
     call = call_of(tokenizer)
     assert call is not None
-    asked: list[int] = []
+    asked: list[list[str]] = []
     rows = SegmentEngine.rows
 
     def noting(self: SegmentEngine, segments: list[str]) -> Any:
-        asked.append(sum(map(len, segments)))
+        asked.append(segments)
         return rows(self, segments)
 
     monkeypatch.setattr(SegmentEngine, "rows", noting)
-    draw, spent = random.Random(3), 0
-    words = ["".join(draw.choices("qxzwkv", k=9)) for _ in range(400)]
-    whole = 0
-    for _ in range(150):
-        text = " ".join(draw.choices(words, k=3) + draw.choices("qxzwkvjy", k=9))
+    draw = random.Random(3)
+    words = ["".join(draw.choices("qxzwkv", k=9)) for _ in range(15)]
+    texts = [" ".join(words[:9]), " ".join([*words[9:], *words[1:4]])]
+    for text in texts:
         assert call.encode(text).tolist() == tokenizer.encode(text).ids  # type: ignore[union-attr]
-        whole, spent = whole + len(text), sum(asked)
-        assert spent <= whole / segment_engine.LEARNING_SHARE + whole / segment_engine.LIST_COST
-    assert spent > 0
-    text = " ".join(f"{word}jy" for word in words[:4])
-    counts = []
-    for _ in range(3):
-        before = len(asked)
+    met = [f" {word}" for word in words[1:4]]
+    assert asked == ([met[:learned]] if learned else [])
+    for text in texts[1:] * 2:  # now most of it was met
         assert call.encode(text).tolist() == tokenizer.encode(text).ids  # type: ignore[union-attr]
-        counts.append(len(asked) - before)
-    assert counts == [0, 1, 0]
+    assert [len(segments) for segments in asked[-1:]] == [9 - learned]
 
 
 @pytest.mark.parametrize("words", [["the"], ["q" * 40], ["q" * 2000], ["中" * 700], ["x"] * 5000])

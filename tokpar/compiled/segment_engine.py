@@ -31,13 +31,11 @@ LONGEST_SEGMENT = 1 << 12
 NEAR = 64
 """Code points in which a cut of a long segment is looked for."""
 LONGEST_WHOLE = 1 << 14
-"""Code points of a text that may be encoded whole, if the engine takes less for it than for its new
-segments."""
+"""Code points of a text that is encoded whole where the engine takes less for it."""
 LIST_COST = 1.6
 """What a code point of a segment in a list takes, over one of a text (measured: 1.3 to 1.7)."""
 LEARNING_SHARE, LEAST_LEARNED, MOST_EARNED = 24, 64, 1 << 12
-"""Of so many code points that were encoded whole one is spent on learning what was met before, so
-that no text pays for others; so many together, since each question costs; the most kept."""
+"""Code points encoded whole for each one that is learned beside; the least and most together."""
 Listed = tuple[bytes, list[str], bytes]
 """The holes, int64 (n, 3): place among the ids, number of the segment, row; the segments; a byte
 for each segment: it was met before."""
@@ -66,10 +64,10 @@ class SegmentEngine:
     _checks_ends: bool = field(init=False)
     """True if not every segment may stand before a cut."""
     _earned: list[float] = field(init=False, default_factory=lambda: [0.0])
-    """One number: the code points that may be learned beside texts that are encoded whole."""
+    """One number: the code points that may be learned."""
 
     def __post_init__(self) -> None:
-        """Set what follows from the facts and the cut: microseconds count in each question."""
+        """Set what follows from facts and cut: microseconds count in each question."""
         object.__setattr__(self, "absorbs", self.facts.scheme == "dummy")
         cut = self.cut
         object.__setattr__(self, "_checks_ends", cut is not None and cut.joins_others)
@@ -86,10 +84,8 @@ class SegmentEngine:
             return None
         try:
             if self._is_mostly_new(text, segments, met):
-                self._earn(len(text) / LEARNING_SHARE)
-                self._learn_met(call, segments, met)
+                self._learn_met(call, len(text), segments, met)
                 return self._whole(text, special)
-            self._earn(len(text) - LIST_COST * sum(map(len, segments)))
             return np.frombuffer(call.finish(ids, holes, segments, *self.rows(segments)), np.uint32)
         except (ChangedError, MemoryError):
             raise
@@ -195,29 +191,24 @@ class SegmentEngine:
         return None if found is None or found.absorbed else found.position
 
     def _is_mostly_new(self, text: str, segments: Sequence[str], met: bytes) -> bool:
-        """True if the engine takes less for the text than for its new segments, and most of these
-        were not met before."""
+        """True if the text costs less than its new segments, of which most were not met before."""
         new = sum(map(len, segments))
         if len(segments) < 2 or LIST_COST * new <= len(text) or len(text) > LONGEST_WHOLE:
             return False
         return 2 * sum(len(segments[k]) for k, flag in enumerate(met) if flag) <= new
 
-    def _earn(self, code_points: float) -> None:
-        self._earned[0] = min(self._earned[0] + max(code_points, 0), MOST_EARNED)
-
-    def _learn_met(self, call: Any, segments: Sequence[str], met: bytes) -> None:
-        """Learn segments that were met before, as many as was earned: others may never come
-        again."""
-        left = self._earned[0]
+    def _learn_met(self, call: Any, chars: int, segments: Sequence[str], met: bytes) -> None:
+        """Learn what was met before, as much as was earned: the rest may never come again."""
+        left, again = min(self._earned[0] + chars / LEARNING_SHARE, MOST_EARNED), []
+        self._earned[0] = left
         if left < LEAST_LEARNED:
             return
-        again = []
         for segment in (segments[k] for k, flag in enumerate(met) if flag):
             if len(segment) <= left:
                 again.append(segment)
                 left -= len(segment)
+        self._earned[0] = left
         if again:
-            self._earned[0] = left
             call.finish(b"", b"", again, *self.rows(again))
 
     def _require_same(self) -> None:
