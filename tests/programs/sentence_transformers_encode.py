@@ -17,10 +17,12 @@ VERSIONS = ("sentence-transformers", "transformers", "torch")
 
 
 def rows() -> Iterator[Row]:
+    import torch
     from sentence_transformers import SentenceTransformer
 
     import tokpar
 
+    torch.set_num_threads(1)  # more of them spin while they wait, which is processor time
     with tempfile.TemporaryDirectory() as made:
         model = save_model(Path(made), "BertConfig", max_position_embeddings=512)
         own = SentenceTransformer(model, device="cpu")
