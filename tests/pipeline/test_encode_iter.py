@@ -143,3 +143,13 @@ def test_a_caller_who_stops_early_closes_the_source(encode_iter: Any) -> None:
 def test_wrong_arguments_are_refused_at_the_call(texts: Any, batch_bytes: Any, said: str) -> None:
     with pytest.raises(tokpar.OptionError, match=said):
         tokpar.Encoder().encode_iter(texts, batch_bytes=batch_bytes)
+
+
+@pytest.mark.parametrize("batch_bytes", [1, 7, 30, 1000])
+def test_a_column_is_read_in_batches_that_hold_each_text_once(batch_bytes: int) -> None:
+    arrow = pytest.importorskip("pyarrow", reason="pyarrow is missing")
+    texts = [WORDS[: 3 * k % 29] for k in range(60)]
+    column = arrow.chunked_array([texts[:17], texts[17:17], texts[17:]])
+    with tokpar.Encoder() as encoder:
+        found = [row.ids.tolist() for row in encoder.encode_iter(column, batch_bytes=batch_bytes)]
+        assert found == [encoder.encode(text).ids.tolist() for text in texts]

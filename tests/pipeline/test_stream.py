@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import tiktoken
 from hypothesis import example, given
@@ -15,6 +17,9 @@ from tests.support.drawn_runs import adapter_of, drawn_text, named, own_call
 from tests.support.streams import arrivals, chunks_of, cut, flat, recorded
 from tests.support.texts import surrogate_texts
 from tests.support.tokenizers_drawn import ByteLevelSpec, Extras, build
+from tokpar.arrays import IdArray
+from tokpar.errors import EngineError
+from tokpar.sessions import streaming
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once]
 
@@ -138,3 +143,29 @@ def test_lone_surrogates_end_as_in_the_whole(data: st.DataObject | None, text: s
         tokpar.encode(text, refusing)
     with pytest.raises(own.type):
         list(tokpar.stream(chunks, refusing))
+
+
+def test_an_error_of_a_stream_names_the_place_in_the_whole_text() -> None:
+    """The text before a cut is encoded as soon as it is there."""
+    parts: list[str] = []
+
+    def one(part: str) -> IdArray:
+        parts.append(part)
+        if len(parts) == 2:
+            raise EngineError("bad", 1, 3)
+        return np.zeros(1, np.uint32)
+
+    chunks = iter(["some words and ", "more words and ", "others"])
+    encode: Any = SimpleNamespace(one=one)
+    ids = streaming._encode_between_cuts(chunks, adapter_of(named("deepseek_part")), encode)
+    next(ids)
+    assert 0 < len(parts[0]) < 15
+    with pytest.raises(EngineError) as error:
+        next(ids)
+    assert (error.value.start, error.value.stop) == (len(parts[0]) + 1, len(parts[0]) + 3)
+
+
+def test_a_chunk_that_is_no_text_is_named_with_its_place() -> None:
+    chunks: Any = ["ab", "c", 3]
+    with pytest.raises(tokpar.OptionError, match="chunk 2, at code point 3 of the text"):
+        [*tokpar.Encoder().stream(chunks)]
