@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.programs import MACHINERY
+from tests.programs.documents import ROOT
 from tests.programs.run_rows import MARK
 from tests.programs.tokenizer_files import PACKAGE, lay_out
-from tests.support.paths import ROOT
 
 HERE = Path(__file__).parent
 LIMIT = 1_800

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.programs import __main__ as programs
-from tests.programs.documents import documents
+from tests.programs.documents import ROOT, documents
 from tests.programs.turns import compare
 
 
@@ -49,6 +50,14 @@ def test_shares_of_the_documents_have_no_text_in_common() -> None:
 def test_a_share_that_the_checkout_does_not_have_is_an_error() -> None:
     with pytest.raises(ValueError, match="characters of a kind for share 900"):
         documents(20_000, 12, 900)
+
+
+def test_the_list_needs_no_package_not_even_tokpar() -> None:
+    code = "import sys; sys.modules['tokpar'] = sys.modules['numpy'] = None; "
+    code += "from tests.programs.__main__ import main; main(['--list', 'ttok_counter'])"
+    run = [sys.executable, "-S", "-c", code]
+    said = subprocess.run(run, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    assert said.split() == ["ttok_counter", *programs.packages_of("ttok_counter")]
 
 
 def test_an_unknown_program_is_an_error_that_names_those_there_are(
