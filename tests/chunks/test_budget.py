@@ -130,3 +130,20 @@ def test_arguments_that_cannot_be_used() -> None:
         with pytest.raises(OptionError, match=why):
             tokpar.fit(texts, **{"budget": 5, **more})
     assert tokpar.fit([], 1) == KeptTexts((), (), (), 0, 0, True)
+
+
+def test_the_ends_share_the_budget_and_the_last_part_is_kept() -> None:
+    """Words of one token each and nothing between them to lose: so the counts are exact."""
+    encoder, text = tokpar.Encoder(), " the" * 400
+    assert encoder.count(text) == 400
+    for keep, first, last in (("first", 100, 0), ("last", 0, 100), ("ends", 50, 50)):
+        for texts in ([text], [{"content": text}], [" the" * 30, text[120:]]):
+            kept = encoder.fit(texts, 100, keep=keep)  # type: ignore[arg-type]
+            assert (kept.count, kept.whole_count) == (100, 400)
+            whole = "".join(kept.texts)
+            assert whole == text[: 4 * first] + text[len(text) - 4 * last :]
+    messages = [{"content": " the" * 90}, {"content": " the" * 30}]
+    kept = encoder.fit(messages, 100, keep="last")
+    assert [*kept.counts] == [70, 30]
+    kept = encoder.fit(messages, 100, keep="first")
+    assert [*kept.counts] == [90, 10]
