@@ -211,3 +211,23 @@ def test_a_batch_tells_the_spans_of_all_its_texts() -> None:
     for text in ("ab é", WORDS * 300):
         one = tokpar.Encoder(own).encode_batch([text])
         assert one.spans().tolist() == one[0].spans.tolist()
+
+
+def test_a_batch_is_a_sequence_of_its_encodings() -> None:
+    with tokpar.Encoder() as encoder:
+        batch = encoder.encode_batch(["a", "b c", "d"])
+    assert [row.ids.tolist() for row in batch] == [batch[k].ids.tolist() for k in range(3)]
+    assert batch[-1].ids.tolist() == batch[2].ids.tolist() != batch[0].ids.tolist()
+    for k in (3, -4):
+        with pytest.raises(IndexError):
+            batch[k]
+
+
+@needs_kernel
+@pytest.mark.compiled_at_once
+def test_a_text_that_all_threads_share_is_answered_in_its_batch() -> None:
+    texts = ["a b", "some words " * 40_000, "c"]
+    with tokpar.Encoder(workers=2) as encoder:
+        rows = encoder.encode_batch(texts)
+        assert encoder.report.texts["compiled"] == 3
+        assert [row.ids.tolist() for row in rows] == [encoder.encode(t).ids.tolist() for t in texts]
