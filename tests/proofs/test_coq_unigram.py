@@ -29,7 +29,7 @@ pytestmark = [needs_below_one, needs_kernel]
 if shutil.which("coqc") is None:
     pytest.skip("coqc is not installed: Coq computed no ids", allow_module_level=True)
 
-BATCH, TEXTS_EACH = drawn(100), 8
+BATCH, TEXTS_EACH, LONGEST = drawn(100), 8, 24
 SEARCH = """From Coq Require Import Floats.
 Definition ids (m : unigram float) (l : list (list N)) : list N :=
   concat (map (unigram_ids PrimFloat.add PrimFloat.ltb m) l).
@@ -56,7 +56,7 @@ def drawn_case(seed: int) -> Case | None:
     call, stage = native_call(tokenizer), tokenizer.pre_tokenizer
     assert stage is not None
     texts, rows = [], []
-    for text in (draw_unigram_text(draw) for _ in range(TEXTS_EACH)):
+    for text in (draw_unigram_text(draw)[:LONGEST] for _ in range(TEXTS_EACH)):
         found = ids_of_call(call, text)
         assert found == own_ids(tokenizer, text, special=True)
         texts.append([piece for piece, _ in stage.pre_tokenize_str(text)])
@@ -96,8 +96,7 @@ def test_the_search_in_coq_has_the_ids_of_the_native_search(compiled: tuple[Path
 MISTAKES = {
     "match entry_from (i + 1) l' w with": ["match @None (N * score) with"],
     "if less best s then": ["if negb (less s best) then", "if less s best then"],
-    "offer (add s sum)": ["offer s"],
-    "None, Some (i, s) => [(s, 1, i)] | _, _": ["_, Some (i, s) => [(s, 1, i)] | _, _"],
+    "offer (add s sum)": ["offer (add s s)"],
     "path room' (skipn n found) ((n, i) :: row)": ["path room' (tl found) ((n, i) :: row)"],
     "strings row' (skipn n w) (waiting ++ firstn n w)": [
         "(waiting ++ firstn n w) :: strings row' (skipn n w) []"
@@ -116,5 +115,5 @@ def test_a_mistake_in_the_search_is_found(
     assert definitions["Unigram"].count(right) == 1
     definitions["Unigram"] = definitions["Unigram"].replace(right, planted)
     directory = write_definitions(compiled[0], definitions)
-    batches = (drawn_cases(first, 20) for first in range(0, 100, 20))
+    batches = (drawn_cases(first, 10) for first in range(0, 100, 10))
     assert any(wrong(directory, "Planted", some) for some in batches)
