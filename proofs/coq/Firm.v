@@ -200,12 +200,18 @@ Notation tokens := (raw_tokens t).
 Definition firm (r : rule) (W : text) (k : nat) : bool :=
   match r, skipn (k - 1) W with
   | Between, a :: b :: _ =>
-      firm_safe space word tokens W k && no_normalized f &&
-      match through_all (normalizer t) a b with Some (x, y) => parted_between f x y | None => false end
+      firm_safe space word tokens W k &&
+      match through_all (normalizer t) a b with
+      | Some (x, y) => second_search_ok f x y && parted_between f x y
+      | None => false
+      end
   | Absorbing, a :: b :: c :: _ =>
       firm_safe space word tokens W k && firm_safe space word tokens W (k + 1) && firm_untouched tokens W k &&
-      space b && negb (c =? b)%N && no_normalized f && placeless_ok f &&
-      match absorbed (normalizer t) a b with Some (x, y) => parted_between f x y | None => false end
+      space b && negb (c =? b)%N && placeless_ok f &&
+      match absorbed (normalizer t) a b with
+      | Some (x, y) => second_search_ok f x y && parted_between f x y
+      | None => false
+      end
   | Edge, _ => firm_edge space word tokens (placeless_ok f) W k
   | _, _ => false
   end.
@@ -221,7 +227,7 @@ Proof.
   { unfold firm_overlooks. rewrite !andb_true_iff, !Nat.ltb_lt. tauto. }
   destruct r.
   - destruct (skipn (k - 1) W) as [|a [|b R]]; [easy|easy|]. apply inside.
-    rewrite !andb_true_iff in h. unfold firm_safe in h. rewrite !andb_true_iff in h. tauto.
+    apply andb_prop in h as [h _]. now apply andb_prop in h as [h _].
   - destruct (skipn (k - 1) W) as [|a [|b [|c R]]]; [easy|easy|easy|]. apply inside.
     rewrite !andb_true_iff in h. unfold firm_safe in h. rewrite !andb_true_iff in h. tauto.
   - apply inside. unfold firm_edge in h. now apply andb_prop in h as [h _].
@@ -234,12 +240,13 @@ Proof.
   intros r Z W X k h. pose proof (firm_inside r W k h) as l.
   unfold cut_allowed. rewrite from_window by lia. unfold firm in h. destruct r.
   - destruct (skipn (k - 1) W) as [|a [|b R]]; [easy|easy|]. cbn [app].
-    rewrite !andb_true_iff in *. destruct h as [[safe nn] h]. split; [split; [|exact nn]|exact h].
+    apply andb_prop in h as [safe h]. apply andb_true_intro. split; [|exact h].
     apply a_safe_computed. now apply firm_safe_right.
   - destruct (skipn (k - 1) W) as [|a [|b [|c R]]] eqn:e; [easy|easy|easy|]. cbn [app].
     assert (k + 2 <= length W) as l2.
     { apply (f_equal (@length N)) in e. rewrite skipn_length in e. simpl in e. lia. }
-    rewrite !andb_true_iff in *. destruct h as [[[[[[[s1 s2] un] sb] ne] nn] pl] h].
+    apply andb_prop in h as [h' h]. apply andb_true_intro. split; [|exact h].
+    rewrite !andb_true_iff in *. destruct h' as [[[[[s1 s2] un] sb] ne] pl].
     replace (length Z + k + 1) with (length Z + (k + 1)) by lia.
     repeat split; try easy; try (apply a_safe_computed; now apply firm_safe_right).
     apply firm_untouched_right; (easy || lia).
@@ -298,11 +305,12 @@ Proof.
   assert (skipn (length L + n - 1) (L ++ R) = skipn (n - 1) R) as e.
   { rewrite skipn_app, skipn_all2 by lia. now replace (length L + n - 1 - length L) with (n - 1) by lia. }
   rewrite e in h. destruct r.
-  - destruct (skipn (n - 1) R) as [|a [|b R']]; [easy|easy|]. rewrite !andb_true_iff in *.
-    destruct h as [[safe nn] h]. split; [split; [|exact nn]|exact h]. apply a_safe_computed in safe.
+  - destruct (skipn (n - 1) R) as [|a [|b R']]; [easy|easy|].
+    apply andb_prop in h as [safe h]. apply andb_true_intro. split; [|exact h]. apply a_safe_computed in safe.
     apply a_safe_computed. now apply (a_safe_right _ _ _ L R n pos).
-  - destruct (skipn (n - 1) R) as [|a [|b [|c R']]]; [easy|easy|easy|]. rewrite !andb_true_iff in *.
-    destruct h as [[[[[[[s1 s2] un] sb] ne] nn] pl] h]. apply a_safe_computed in s1, s2.
+  - destruct (skipn (n - 1) R) as [|a [|b [|c R']]]; [easy|easy|easy|].
+    apply andb_prop in h as [h' h]. apply andb_true_intro. split; [|exact h].
+    rewrite !andb_true_iff in *. destruct h' as [[[[[s1 s2] un] sb] ne] pl]. apply a_safe_computed in s1, s2.
     repeat split; try easy.
     + apply a_safe_computed. now apply (a_safe_right _ _ _ L R n pos).
     + apply a_safe_computed. apply (a_safe_right _ _ _ L); [lia|]. now replace (length L + (n + 1)) with (length L + n + 1) by lia.
@@ -336,10 +344,11 @@ Lemma allowed_across r S p : cut_allowed f r S p = true -> p + left_out r <= len
   forall s u, In u tokens -> occurs S s u -> ~ s < p + left_out r < stop_of s u.
 Proof.
   intros h. unfold cut_allowed in h. destruct r; simpl left_out.
-  - rewrite Nat.add_0_r. destruct (skipn (p - 1) S) as [|a [|b R']]; [easy|easy|]. rewrite !andb_true_iff in h.
-    destruct h as [[safe _] _]. apply a_safe_computed in safe as [l safe]. split; [lia|]. intros s u iu o. now apply safe.
-  - destruct (skipn (p - 1) S) as [|a [|b [|c R']]]; [easy|easy|easy|]. rewrite !andb_true_iff in h.
-    destruct h as [[[[[[[_ safe] _] _] _] _] _] _]. apply a_safe_computed in safe as [l safe]. split; [lia|].
+  - rewrite Nat.add_0_r. destruct (skipn (p - 1) S) as [|a [|b R']]; [easy|easy|].
+    apply andb_prop in h as [safe _]. apply a_safe_computed in safe as [l safe]. split; [lia|]. intros s u iu o. now apply safe.
+  - destruct (skipn (p - 1) S) as [|a [|b [|c R']]]; [easy|easy|easy|].
+    apply andb_prop in h as [h _]. rewrite !andb_true_iff in h.
+    destruct h as [[[[[_ safe] _] _] _] _]. apply a_safe_computed in safe as [l safe]. split; [lia|].
     intros s u iu o. now apply safe.
   - rewrite Nat.add_0_r. apply (edge_computed _ _ _ (segment_ids t)) in h; [|intros e; now apply placeless_segments].
     apply edge_safe in h as [l safe]. split; [lia|]. intros s u iu o. now apply safe.
