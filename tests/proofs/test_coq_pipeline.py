@@ -140,7 +140,6 @@ MISTAKES = {
             "(0 <? ccc d) && (ccc d <=? ccc c)",
         ],
         "(a =? k)%N && (b =? c)%N": ["(a =? k)%N"],
-        "Some l => l <? ccc c": ["Some l => l <=? ccc c"],
         "Some x => composed x passed last S'": ["Some x => x :: passed ++ S'"],
         "if ccc c =? 0 then k :: passed ++ composed c [] None S'": [
             "if ccc c =? 0 then k :: passed ++ c :: S'"
