@@ -412,10 +412,16 @@ ALWAYS_INLINE i64 encode_blocks(const Tables *t, Scratch *s, u8 *p, i64 start, i
     Block *b = s->block;
     Spans *of = &b->segments;
     const Word *front = s->front;
+    const i64 first = start;
     int k = 0;
     for (i64 at = start + 1; at < stop; at += 64) {
         int is_ascii = 0;
+#if HAS_AVX2
+        u64 cuts = by_avx2 && t->sure.has_kinds ? section_cuts(&t->sure, p, at, first, stop, &is_ascii)
+                                                : sure_cuts(&t->sure, p, at, by_avx2, &is_ascii);
+#else
         u64 cuts = sure_cuts(&t->sure, p, at, by_avx2, &is_ascii);
+#endif
         if (stop - at < 64)
             cuts &= ((u64)1 << (stop - at)) - 1;
         if (!is_ascii)

@@ -21,7 +21,12 @@ typedef struct {
     int stages;
 } Machine;
 
-typedef struct { u8 left[256], right[256], pairs[256][32]; int has_avx2; } SureCuts;
+typedef struct {
+    u8 left[256], right[256], pairs[256][32];
+    u8 far[128], near[128], here[128], next[128]; /* far[a] & near[b] & here[c]: "ab|c"; near[a] & here[b] & next[c]: "a|bc" */
+    u8 kind_of[128], by_kind[6][16];              /* see call_triples.h */
+    int has_kinds, has_avx2;
+} SureCuts;
 
 /* Returns the end of the match of a stage that begins at i, i if there is none, -1 for a character
    about which nothing is known. `*read`: how far it looked. */
@@ -181,6 +186,8 @@ static int cover(u8 (*sure)[256], SureCuts *found, u32 like, u8 bit)
     return count;
 }
 
+#include "call_triples.h"
+
 /* Fills `found`. Eight sets cover the sure pairs of ASCII bytes, or most of them: the rest is cut by the machine.
    Returns 0 without memory. */
 static int find_sure(const Machine *m, i64 states, SureCuts *found, int uses_avx2)
@@ -204,6 +211,7 @@ static int find_sure(const Machine *m, i64 states, SureCuts *found, int uses_avx
         if (most)
             cover(sure, found, (u32)best, (u8)bit);
     }
+    is_done = is_done && find_triples(m, states, (const u8 (*)[256])sure, found, seen, open);
     free(sure);
     free(seen);
     free(open);
@@ -247,6 +255,45 @@ __attribute__((target("avx2"))) static inline u64 cuts_by_avx2(const SureCuts *s
         cuts |= (u64)(u32)~_mm256_movemask_epi8(none) << k;
     }
     return cuts;
+}
+#endif
+
+#if HAS_AVX2
+__attribute__((target("avx2"))) static inline __m256i by_kind(const u8 *table, __m256i kinds)
+{
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)table)), kinds);
+}
+
+/* As `sure_cuts`; `*triples`: the cuts that three characters make sure. p[at - 2 : at + 94] is read. */
+__attribute__((target("avx2"))) static inline u64 cuts_by_kind(const SureCuts *f, const u8 *p, i64 at, int *is_ascii, u64 *triples)
+{
+    u64 cuts = 0, more = 0;
+    __m256i none = _mm256_setzero_si256(), a = looked_up(f->kind_of, _mm256_loadu_si256((const __m256i *)(p + at - 2)));
+    for (int k = 0; k < 64; k += 32) {
+        __m256i behind = looked_up(f->kind_of, _mm256_loadu_si256((const __m256i *)(p + at + k + 30)));
+        __m256i middle = _mm256_permute2x128_si256(a, behind, 0x21); /* bytes 16 to 47 of both */
+        __m256i b = _mm256_alignr_epi8(middle, a, 1), c = _mm256_alignr_epi8(middle, a, 2), d = _mm256_alignr_epi8(middle, a, 3);
+        __m256i pair = _mm256_and_si256(by_kind(f->by_kind[0], b), by_kind(f->by_kind[1], c));
+        __m256i three = _mm256_and_si256(_mm256_and_si256(by_kind(f->by_kind[2], a), by_kind(f->by_kind[3], b)),
+                                         _mm256_and_si256(by_kind(f->by_kind[4], c), by_kind(f->by_kind[5], d)));
+        cuts |= (u64)(u32)~_mm256_movemask_epi8(_mm256_cmpeq_epi8(pair, none)) << k;
+        more |= (u64)(u32)~_mm256_movemask_epi8(_mm256_cmpeq_epi8(three, none)) << k;
+        a = behind;
+    }
+    __m256i low = _mm256_loadu_si256((const __m256i *)(p + at + 1)), high = _mm256_loadu_si256((const __m256i *)(p + at + 33));
+    *is_ascii = !_mm256_movemask_epi8(_mm256_or_si256(low, high));
+    *triples = more;
+    return cuts;
+}
+
+/* Returns the sure cuts at places at to at + 63 of the section p[start : stop] as bits. A triple counts if the section has
+   all of it, and what is behind it composes with no character of it. */
+__attribute__((target("avx2"))) static inline u64 section_cuts(const SureCuts *f, const u8 *p, i64 at, i64 start, i64 stop, int *is_ascii)
+{
+    u64 triples, cuts = cuts_by_kind(f, p, at, is_ascii, &triples);
+    if (!*is_ascii || stop - at < 66 || p[at + 65] >= 0x80)
+        return cuts;
+    return cuts | (at - 1 == start ? triples & ~(u64)1 : triples);
 }
 #endif
 
