@@ -148,6 +148,16 @@ def test_three_characters_cut_nothing_that_the_engine_leaves_whole(pattern: str)
         assert tokens_of(call.encode_plain(text), tokenizer) == expected, text[:200]
 
 
+def test_a_mark_behind_a_third_character_changes_it() -> None:
+    """Two spaces before "e" are cut, and before "\u00e9" they are one match. The mark stands at each
+    place behind the 64 that are looked at together."""
+    tokenizer = tokenizer_of([r"\s+(?![a-z])|\s|[a-z]+|."], normalizers.NFC(), [(" ", " ")])
+    call = call_for(tokenizer)
+    for size in range(200):
+        text = "x" * size + "  e\u0301" + " y" * 100
+        assert tokens_of(call.encode_plain(text), tokenizer) == tokenizer.encode(text).ids, size
+
+
 @pytest.mark.each_value
 @pytest.mark.parametrize("uses_avx2", [True, False])
 @pytest.mark.parametrize("row", SOME_ROWS, ids=" then ".join)
