@@ -149,8 +149,8 @@ def test_three_characters_cut_nothing_that_the_engine_leaves_whole(pattern: str)
 
 
 def test_a_mark_behind_a_third_character_changes_it() -> None:
-    """Two spaces before "e" are cut, and before "\u00e9" they are one match. The mark stands at each
-    place behind the 64 that are looked at together."""
+    """Two spaces before "e" are cut, and before "\u00e9" they are one match. The mark stands at
+    each place behind the 64 that are looked at together."""
     tokenizer = tokenizer_of([r"\s+(?![a-z])|\s|[a-z]+|."], normalizers.NFC(), [(" ", " ")])
     call = call_for(tokenizer)
     for size in range(200):

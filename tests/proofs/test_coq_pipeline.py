@@ -146,7 +146,6 @@ MISTAKES = {
         ],
         "recompose (order (decompose S))": [
             "order (decompose S)",
-            "recompose (decompose S)",
             "recompose (order S)",
         ],
     },
