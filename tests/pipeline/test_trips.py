@@ -45,6 +45,10 @@ def within(trip: tuple[int, int], files: int, functions: int) -> bool:
     return trip[0] <= files and trip[1] <= functions
 
 
+WATCHED = "integrations/tokenizers_functions.py note_new_models.<locals>.set_attribute"
+"""Notes each new model of an engine, once another test of this process has used `as_tokenizers`."""
+
+
 def test_an_everyday_call_runs_no_function_that_is_not_in_the_list(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -52,7 +56,7 @@ def test_an_everyday_call_runs_no_function_that_is_not_in_the_list(
     monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path))
     stored = stored_trips()
     grown = {
-        name: sorted(functions_of(call) - {*stored[name]})
+        name: sorted(functions_of(call) - {*stored[name], WATCHED})
         for name, call in everyday_trips(tmp_path)
     }
     assert {name: functions for name, functions in grown.items() if functions} == {}

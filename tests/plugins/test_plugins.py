@@ -81,7 +81,9 @@ def test_a_plugin_of_tokpar_is_in_its_wheel_and_among_its_entry_points(plugin: P
 def test_a_plugin_is_one_package(plugin: Path) -> None:
     package = plugin / "src" / plugin.name.replace("-", "_")
     assert package / "__init__.py" in modules_of(plugin)
-    assert {path.parent for path in modules_of(plugin)} == {package}
+    folders = {path.parent for path in modules_of(plugin)}
+    assert all(folder in (package, package / folder.name) for folder in folders)
+    assert all((folder / "__init__.py").is_file() for folder in folders)
 
 
 def test_the_page_for_authors_imports_from_doors() -> None:

@@ -79,8 +79,7 @@ def drawn_worlds(rng: random.Random, family: str) -> Iterator[CheckedWorld]:
         world = drawn_world(rng, family, bare=rng.random() < 0.3)
         tokens = world.tokens.tokens
         strips = any(token.lstrip or token.rstrip for token in tokens)
-        skips = world.tokens.engine.encode_special_tokens and any(token.special for token in tokens)
-        if skips:
+        if world.skips_special_tokens:
             continue
         if not strips or all(token.content.strip() == token.content for token in tokens):
             yield world

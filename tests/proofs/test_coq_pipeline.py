@@ -199,5 +199,5 @@ def test_a_mistake_in_the_definitions_is_found(
     assert definitions[file].count(right) == 1
     definitions[file] = definitions[file].replace(right, wrong)
     planted = write_definitions(compiled[0], definitions)
-    batches = (drawn_cases(f"batch {number}", BATCH) for number in range(3))
+    batches = (drawn_cases(f"batch {number}", BATCH) for number in range(9))
     assert any(few.wrong(planted, "Planted") for batch in batches for few in batch.few())

@@ -42,6 +42,13 @@ class CheckedWorld:
     def adapter(self) -> TokenizerAdapter:
         return tokpar.load(self.tokens.engine)
 
+    @property
+    def skips_special_tokens(self) -> bool:
+        """True if the engine skips special tokens: inside one Coq allows no cut, and tokpar does if
+        that token overlaps no other."""
+        is_skipping = self.tokens.engine.encode_special_tokens
+        return is_skipping and any(token.special for token in self.tokens.tokens)
+
     @cached_property
     def table(self) -> PairTable:
         found = shipped_pattern("oniguruma", oniguruma_patterns(self.family))
