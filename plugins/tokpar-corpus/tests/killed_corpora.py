@@ -1,10 +1,10 @@
-"""Builds a corpus in processes that are killed at drawn moments, and says what is left.
+"""Builds a corpus, kills the process at random moments, and says which shards are not whole.
 
     python killed_corpora.py SOURCE FOLDER FORMAT SEED KILLS
 
 The build goes on after each kill, and begins anew when it has ended. Prints one JSON object for
-each kill: whether the process was killed, how many shards its journal names, and the names of those
-that are not whole. At the end a build that nobody kills ends in FOLDER."""
+each kill: if the process was still running, the number of shards in its journal, and the names of
+the shards that are not whole. At the end a build that nobody kills ends in FOLDER."""
 
 from __future__ import annotations
 

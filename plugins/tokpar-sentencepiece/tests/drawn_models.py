@@ -84,6 +84,18 @@ def score(draw: random.Random, mode: int) -> float:
     return single(draw.choice([-7.1, -7.2]) - draw.randint(0, 5) * 2.0**-20)
 
 
+def add_other_pieces(draw: random.Random, pieces: list[Piece]) -> bool:
+    """Add the unknown piece, perhaps those of bytes and a control piece. Returns True if the model
+    falls back to bytes."""
+    pieces.insert(draw.randrange(len(pieces) + 1), ("<unk>", 0.0, UNKNOWN))
+    falls_back = draw.random() < 0.4
+    if falls_back:
+        pieces += [(f"<0x{byte:02X}>", 0.0, BYTE) for byte in range(256)]
+    if draw.random() < 0.3:
+        pieces.insert(0, ("<s>", 0.0, CONTROL))
+    return falls_back
+
+
 def drawn_model(draw: random.Random, maps: Sequence[bytes]) -> tuple[str, list[Piece], bytes]:
     """An alphabet, the pieces, and the serialized model. `maps`: replacement tables."""
     alphabet = draw.choice(ALPHABETS)
@@ -103,12 +115,7 @@ def drawn_model(draw: random.Random, maps: Sequence[bytes]) -> tuple[str, list[P
         for _ in names
     ]
     pieces = [(name, score(draw, mode), kind) for name, kind in zip(names, kinds, strict=True)]
-    pieces.insert(draw.randrange(len(pieces) + 1), ("<unk>", 0.0, UNKNOWN))
-    falls_back = draw.random() < 0.4
-    if falls_back:
-        pieces += [(f"<0x{byte:02X}>", 0.0, BYTE) for byte in range(256)]
-    if draw.random() < 0.3:
-        pieces.insert(0, ("<s>", 0.0, CONTROL))
+    falls_back = add_other_pieces(draw, pieces)
     plain = draw.random() < 0.5
     settings = [falls_back, *([False, False, True] if plain else draw.choices([False, True], k=3))]
     suffix = not plain and draw.random() < 0.2
@@ -135,12 +142,7 @@ def drawn_merges(draw: random.Random, maps: Sequence[bytes]) -> tuple[str, list[
         for k, name in enumerate(names)
     ]
     draw.shuffle(pieces)
-    pieces.insert(draw.randrange(len(pieces) + 1), ("<unk>", 0.0, UNKNOWN))
-    falls_back = draw.random() < 0.4
-    if falls_back:
-        pieces += [(f"<0x{byte:02X}>", 0.0, BYTE) for byte in range(256)]
-    if draw.random() < 0.3:
-        pieces.insert(0, ("<s>", 0.0, CONTROL))
+    falls_back = add_other_pieces(draw, pieces)
     plain = draw.random() < 0.5
     settings = [falls_back, *([True, True, True] if plain else draw.choices([False, True], k=3))]
     suffix, kind = not plain and draw.random() < 0.2, draw.choice([2, 2, 2, 4])

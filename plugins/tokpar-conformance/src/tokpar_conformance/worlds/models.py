@@ -10,7 +10,7 @@ from tokpar.formats.vocabulary import letters_of
 
 Config = dict[str, Any]
 Drawn = tuple[Config, bool, list[str], list[str]]
-"""A model, if it is one over bytes, parts of texts, and what is odd."""
+"""The model, True if it works on bytes, strings to make texts of, names of what is odd about it."""
 MARK = "\u2581"
 ATOMS = [*"aabbcABC 12.,'\n\té中😀\u0301\u00a0\u3000ﬁß한<>-\u200d"]
 ATOMS += ["\r\n", "  ", " a", " the", MARK]

@@ -23,8 +23,8 @@ DECODER = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, 
 
 @dataclass(frozen=True)
 class World:
-    """`file`: the content of a `tokenizer.json`. `parts`: strings that its texts are made of, among
-    them the contents of added tokens and texts of long tokens. `oddities`: what was drawn."""
+    """`file`: the content of a `tokenizer.json`. `parts`: strings that its texts are made of, also
+    the contents of added tokens and long tokens. `oddities`: names of what is odd about it."""
 
     file: str
     parts: tuple[str, ...]
