@@ -30,12 +30,9 @@ LONGEST_SEGMENT = 1 << 12
 """About so many code points of a long segment are encoded together, if there are certified cuts."""
 NEAR = 64
 """Code points in which a cut of a long segment is looked for."""
-LONGEST_WHOLE = 1 << 14
-"""Code points of a text that is encoded whole where the engine takes less for it."""
-LIST_COST = 1.6
-"""What a code point of a segment in a list takes, over one of a text (measured: 1.3 to 1.7)."""
-LEARNING_SHARE, LEAST_LEARNED, MOST_EARNED = 24, 64, 1 << 12
-"""Code points encoded whole for each one that is learned beside; the least and most together."""
+LEAST_WHOLE, LONGEST_WHOLE = 128, 1 << 14
+"""Code points of a text that is encoded whole if most of it is new: the engine takes less for it
+than for its segments."""
 Listed = tuple[bytes, list[str], bytes]
 """The holes, int64 (n, 3): place among the ids, number of the segment, row; the segments; a byte
 for each segment: it was met before."""
@@ -63,8 +60,6 @@ class SegmentEngine:
     (theorem 6.4): segments are encoded without their first space."""
     _checks_ends: bool = field(init=False)
     """True if not every segment may stand before a cut."""
-    _earned: list[float] = field(init=False, default_factory=lambda: [0.0])
-    """One number: the code points that may be learned."""
 
     def __post_init__(self) -> None:
         """Set what follows from facts and cut: microseconds count in each question."""
@@ -84,7 +79,7 @@ class SegmentEngine:
             return None
         try:
             if self._is_mostly_new(text, segments, met):
-                self._learn_met(call, len(text), segments, met)
+                self._learn_met(call, segments, met)
                 return self._whole(text, special)
             return np.frombuffer(call.finish(ids, holes, segments, *self.rows(segments)), np.uint32)
         except (ChangedError, MemoryError):
@@ -191,23 +186,15 @@ class SegmentEngine:
         return None if found is None or found.absorbed else found.position
 
     def _is_mostly_new(self, text: str, segments: Sequence[str], met: bytes) -> bool:
-        """True if the text costs less than its new segments, of which most were not met before."""
-        new = sum(map(len, segments))
-        if len(segments) < 2 or LIST_COST * new <= len(text) or len(text) > LONGEST_WHOLE:
+        """True if two thirds of the text are new segments, and at most a third was met before."""
+        if not LEAST_WHOLE < len(text) <= LONGEST_WHOLE:
             return False
-        return 2 * sum(len(segments[k]) for k, flag in enumerate(met) if flag) <= new
+        again = sum(len(segment) for segment, flag in zip(segments, met, strict=True) if flag)
+        return 3 * sum(map(len, segments)) > 2 * len(text) and 3 * again <= len(text)
 
-    def _learn_met(self, call: Any, chars: int, segments: Sequence[str], met: bytes) -> None:
-        """Learn what was met before, as much as was earned: the rest may never come again."""
-        left, again = min(self._earned[0] + chars / LEARNING_SHARE, MOST_EARNED), []
-        self._earned[0] = left
-        if left < LEAST_LEARNED:
-            return
-        for segment in (segments[k] for k, flag in enumerate(met) if flag):
-            if len(segment) <= left:
-                again.append(segment)
-                left -= len(segment)
-        self._earned[0] = left
+    def _learn_met(self, call: Any, segments: Sequence[str], met: bytes) -> None:
+        """Learn the segments that were met before: others may never come again."""
+        again = [segment for segment, flag in zip(segments, met, strict=True) if flag]
         if again:
             call.finish(b"", b"", again, *self.rows(again))
 
