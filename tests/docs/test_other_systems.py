@@ -123,3 +123,19 @@ def test_utf_32_is_read_in_the_order_of_bytes_in_which_it_was_written() -> None:
     lines = [line for file in files for line in read.findall(file.read_text(encoding="utf-8"))]
     assert len(lines) > 4
     assert [line for line in lines if '"<u4"' not in line] == []
+
+
+def test_little_endian_data_is_read_as_such() -> None:
+    """As native numbers it is read the other way round on a big-endian machine."""
+    sources = [*(ROOT / "tokpar").rglob("*.py"), *(ROOT / "plugins").glob("*/src/**/*.py")]
+    lines = [line for file in sources for line in file.read_text("utf-8").splitlines()]
+    reading = [line for line in lines if "frombuffer" in line and "utf-32-le" in line]
+    assert len(reading) >= 7
+    assert [line for line in reading if '"<u4"' not in line] == []
+
+
+def test_wheels_are_built_for_both_processors_of_each_system_that_has_two() -> None:
+    workflow = (ROOT / ".github/workflows/release.yml").read_text("utf-8")
+    (systems,) = re.findall(r"^ +os: \[(.*)\]", workflow, re.MULTILINE)
+    wanted = {"ubuntu-latest", "ubuntu-24.04-arm", "macos-latest", "macos-15-intel"}
+    assert wanted | {"windows-latest"} == set(systems.split(", "))

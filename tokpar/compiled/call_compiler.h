@@ -3,6 +3,7 @@
    TOKPAR_PLAIN_C: what a compiler that is neither gcc nor clang gets, but for what C alone cannot say: so that these
    branches run on Linux, too (tests/recipes/plain_c.py). A macro evaluates each of its arguments once, whatever the
    compiler: what does not is a function. A constant of more than 31 bits is no enum: its type would be another one. */
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
