@@ -26,7 +26,7 @@ from tests.support.unigram_drawn import (
     native_call,
     normalized_tokenizer,
 )
-from tests.support.unigram_shapes import METASPACE, NMT_PART, RUNS, SHAPES, shape
+from tests.support.unigram_shapes import METASPACE, NMT_PART, RUNS, SHAPES, shape, stage
 from tokpar.adapters.hf_look import written_model
 from tokpar.compiled.merges import GateError
 from tokpar.compiled.segment_engine import SegmentEngine
@@ -228,12 +228,22 @@ def test_clusters_that_hang_on_more_are_the_engine_s(text: str, table: dict[str,
     assert ids_of_call(native_call(with_table(table)), text) is None
 
 
-def with_table(table: dict[str, str]) -> Tokenizer:
-    """A Unigram behind Precompiled with the replacements."""
+@pytest.mark.parametrize("text", ["a\nb", "a\r\nb", "\r\nb", "a\n\u0301b", "\ra"])
+def test_a_line_end_that_nmt_makes_a_space_is_in_no_cluster(text: str) -> None:
+    """Else the replacement of "a" would stand for "a" and the line end."""
+    tokenizer = with_table({"a": "e", "\r": "x", "\r\n": "y"}, stage("Nmt"))
+    found = ids_of_call(native_call(tokenizer), text)
+    assert found is None or found == tokenizer.encode(text).ids
+    assert ids_of_call(native_call(tokenizer), "abab") == tokenizer.encode("abab").ids
+
+
+def with_table(table: dict[str, str], *stages: Any) -> Tokenizer:
+    """A Unigram behind the stages and Precompiled with the replacements."""
     pieces = [("<unk>", 0.0), *((char, -2.0) for char in "▁abexy\u0301\r\n©")]
     config = json.loads(small(pieces).to_str())
     data = base64.b64encode(charsmap(table)).decode()
-    config["normalizer"] = {"type": "Precompiled", "precompiled_charsmap": data}
+    row = [*stages, stage("Precompiled", precompiled_charsmap=data)]
+    config["normalizer"] = stage("Sequence", normalizers=row)
     return Tokenizer.from_str(json.dumps(config))
 
 
