@@ -39,6 +39,18 @@ class FirmCuts:
         seam = Window(self.cuts, text[p - self.reach : p + self.reach]).seam(self.reach)
         return None if seam is None else replace(seam, position=p)
 
+    def last_before(self, text: str, stop: int) -> Seam | None:
+        """The last firm cut of `text` whose window ends at code point `stop` or before it, or None
+        if the places that are tried have none. It is one of each text that begins with
+        text[:stop]."""
+        stop -= self.reach - 1
+        if self.refusal is not None:
+            return None
+        likely = islice(
+            self.cuts.finder.likely(text, max(1, stop - _LAST_BLOCK), stop), _MOST_TRIED
+        )
+        return next(filter(None, (self.seam(text, p) for p in likely)), None)
+
     def spread(self, text: str, size: int) -> list[Seam]:
         """Firm cuts of `text`, each at least `size` code points after the one before.
 

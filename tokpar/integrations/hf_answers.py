@@ -16,6 +16,7 @@ from tokpar.adapters.hf_quick_look import QuickLook
 from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.chunks.end_ids import has_ends
 from tokpar.compiled.front import LONGEST_ALONE
+from tokpar.integrations.grown_texts import SMALLEST_GROWN, GrownCall, GrownTexts
 from tokpar.integrations.hf_arguments import Form, Forms
 from tokpar.integrations.hf_encodings import OWN_ANSWERS, EncodedCall
 from tokpar.results.text_counts import COMPILED
@@ -49,7 +50,7 @@ class Answers:
         self._least = max(1, state.smallest_text or 0)
         self._engine = state.original.backend_tokenizer
         self._look, self._quick = adapter.look, QuickLook(adapter.look, self._engine)
-        self._looked = 0.0
+        self._looked, self._grown = 0.0, GrownTexts(adapter, front)
         self._forms = Forms(lambda adds: state.adapter_and_frame(encoder, adds)[1])
 
     def call(self, text: Any, arguments: Mapping[str, Any]) -> BatchEncoding | None:
@@ -82,12 +83,11 @@ class Answers:
         if form is None or not form.is_row or not self._takes([text], form):
             found = self.call(text, arguments)
             return None if found is None else found["input_ids"]
-        row = self._row(text)
-        if row is None:
+        ids = self._id_list(text, form)
+        if ids is None:
             return None
         self._counts.one_compiled()
         columns, (before, behind) = form.columns, form.frame.ids
-        ids: list[int] = columns.kept_of(form.frame, [row])[0].tolist()
         if before or behind:
             ids = [*before, *ids, *behind]
         warn = self._original._eventual_warn_about_too_long_sequence
@@ -125,6 +125,19 @@ class Answers:
         self._looked = now
         return True
 
+    def _id_list(self, text: str, form: Form) -> list[int] | None:
+        """The ids of one text that truncation leaves, or None."""
+        if len(text) < SMALLEST_GROWN or form.columns.truncation is not None:
+            row = self._row(text)
+            return None if row is None else form.columns.kept_of(form.frame, [row])[0].tolist()
+        if not self.is_current():
+            return None
+        try:
+            found = self._grown.find(text)
+        except OWN_ANSWERS:
+            return None
+        return None if found is None else found.as_list()
+
     def _row(self, text: str) -> Any:
         """The ids of one text, or None."""
         if not self.is_current():
@@ -138,6 +151,9 @@ class Answers:
         """What the compiled call knows of texts. Raises MismatchError."""
         columns, more = form.columns, (form.frame, form.columns, form.add_special_tokens)
         if "offset_mapping" not in columns.names:
+            if len(texts) == 1 and len(texts[0]) >= SMALLEST_GROWN:
+                grown = self._grown.find(texts[0])
+                return None if grown is None else GrownCall(self._adapter, texts, grown, *more)
             rows = self._rows(texts)
             return None if rows is None else EncodedCall(self._adapter, texts, rows, *more)
         found = [self._front.places(text) for text in texts]

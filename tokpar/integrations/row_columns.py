@@ -125,7 +125,8 @@ class CallColumns:
         array (texts, ids) if the call asks for tensors and all texts have as many ids.
 
         `kept_ids`: the ids of each text that truncation leaves, uint32 arrays. `parts`: what their
-        tokens have in "offset_mapping" and "tokens", if these columns are asked for."""
+        tokens have in "offset_mapping" and "tokens", if these columns are asked for; their ids in
+        "input_ids", if there are lists of them already."""
         pads = self.pads(frame, kept_ids)
         is_array = self.tensors is not None and len({*map(add, map(len, kept_ids), pads)}) == 1
         rectangle = _Rectangle.of(frame, kept_ids, pads, self.pads_left) if is_array else None
@@ -158,7 +159,7 @@ class CallColumns:
         (before, behind), (first, middle, last) = frame.ids, frame.types
         pad = self.padding or _NO_PADDING
         if name == "input_ids":
-            return before, kept_ids, behind, pad["pad_id"]
+            return before, parts.get(name, kept_ids), behind, pad["pad_id"]
         if name == "attention_mask":
             return [1] * len(before), 1, [1] * len(behind), 0
         if name == "special_tokens_mask":

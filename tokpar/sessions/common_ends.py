@@ -10,13 +10,18 @@ _BLOCK = 1 << 15
 def common_prefix(one: str, other: str) -> int:
     """The length of the common prefix of two texts, in code points: "abcd", "abx" -> 2."""
     most, start = min(len(one), len(other)), 0
-    # only one of the two texts is copied
+    if most == len(one) and other.startswith(one):
+        return most  # nothing is copied; below, only one of the two texts is
     while start < most and other.startswith(one[start : start + _BLOCK], start):
         start += _BLOCK
-    lengths = range(min(start, most), min(start + _BLOCK, most))
-    return lengths.start + bisect_left(
-        lengths, True, key=lambda k: one[start : k + 1] != other[start : k + 1]
-    )
+    start, stop = min(start, most), min(start + _BLOCK, most)
+    while start < stop:  # the first difference, if any, is in [start, stop)
+        middle = (start + stop + 1) // 2
+        if one[start:middle] == other[start:middle]:
+            start = middle
+        else:
+            stop = middle - 1
+    return start
 
 
 def common_suffix(one: str, other: str, most: int) -> int:
