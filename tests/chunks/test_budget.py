@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, models
 
 import tokpar
 from tests.chunks.brute_force import BruteForce, called, own_tokenizer
@@ -147,3 +147,13 @@ def test_the_ends_share_the_budget_and_the_last_part_is_kept() -> None:
     assert [*kept.counts] == [70, 30]
     kept = encoder.fit(messages, 100, keep="first")
     assert [*kept.counts] == [90, 10]
+
+
+def test_a_budget_that_is_used_up_keeps_no_more_of_a_beginning() -> None:
+    """ "a" and "b" side by side would be one id: the rest of the message has "b" alone."""
+    vocab = {"a": 0, "b": 1, "c": 2, "ab": 3}
+    own = Tokenizer(models.BPE(vocab, [("a", "b")]))
+    messages = [{"role": "user", "content": "c"}, {"role": "user", "content": "acb"}]
+    kept = tokpar.Encoder(own).fit(messages, 2)
+    assert kept.texts == ("c", "b")
+    assert kept.count == 2

@@ -81,9 +81,10 @@ class Planting:
     def outcome_of(self, session: pytest.Session, fault: Fault) -> Outcome:
         """A test that fails without the fault is left out from then on."""
         while True:
-            outcome = self.run(session, fault, self.ordered(fault))
+            items = self.ordered(fault)
+            outcome = self.run(session, fault, items)
             test = outcome.test
-            if test is None or "::" not in test or self.is_sound(session, test):
+            if test is None or "::" not in test or self.is_sound(session, test, items):
                 break
             print(f"fails without a fault: {test}", flush=True)
             self.all_items = [item for item in self.all_items if item.nodeid != test]
@@ -92,12 +93,13 @@ class Planting:
             self.noticed_of_file[fault.file][test] += 1
         return outcome
 
-    def is_sound(self, session: pytest.Session, test: str) -> bool:
+    def is_sound(self, session: pytest.Session, test: str, items: list[pytest.Item]) -> bool:
+        """True if a test passes without a fault behind those of `items` that stand before it."""
         if test in self.called:
             return True  # it was looked at
         if test not in self.sound:
-            items = [item for item in self.all_items if item.nodeid == test]
-            self.sound[test] = self.run(session, None, items).test is None
+            stop = [item.nodeid for item in items].index(test) + 1
+            self.sound[test] = self.run(session, None, items[:stop]).test is None
         return self.sound[test]
 
     def look(self, session: pytest.Session) -> None:

@@ -141,7 +141,7 @@ PADDED = [["a b c d e f", "", "x"], ["", ""], ["a b c"], []]
 
 
 @pytest.mark.parametrize("prepared", [True, False])
-@pytest.mark.parametrize("cut", [None, 4])
+@pytest.mark.parametrize("cut", [None, 3, 4, 5, 8])
 @pytest.mark.parametrize(
     "settings", [{}, {"length": 9}, {"direction": "left"}, {"direction": "left", "length": 12}]
 )
@@ -152,7 +152,7 @@ def test_the_mask_is_that_of_the_own_call_where_the_tokenizer_pads(
     own.post_processor = (
         processors.TemplateProcessing("$A", special_tokens=[])
         if cut is None
-        else processors.TemplateProcessing("a $A b", special_tokens=[("a", 3), ("b", 0)])
+        else processors.TemplateProcessing("a a $A b", special_tokens=[("a", 3), ("b", 0)])
     )
     own.enable_padding(pad_id=0, **settings)
     if cut is not None:
@@ -166,6 +166,21 @@ def test_the_mask_is_that_of_the_own_call_where_the_tokenizer_pads(
                 rectangle, mask = found.padded(7)
                 assert rectangle.tolist() == [each.ids for each in expected]
                 assert mask.tolist() == [[*map(bool, e.attention_mask)] for e in expected]
+
+
+@pytest.mark.parametrize("direction", ["left", "right"])
+def test_the_side_of_padding_that_looks_like_special_tokens_is_not_known(direction: Any) -> None:
+    own = plain_copy(named_tokenizers()["deepseek_part"])
+    own.post_processor = processors.TemplateProcessing("a $A a", special_tokens=[("a", 0)])
+    own.enable_padding(pad_id=0, direction=direction)
+    own.enable_truncation(3)
+    with tokpar.Encoder(own) as encoder:
+        batch = encoder.encode_batch(["x y z", ""])
+        assert [row.ids.tolist() for row in batch] == [
+            e.ids for e in own.encode_batch(["x y z", ""])
+        ]
+        with pytest.raises(LookupError, match="its side is unknown"):
+            batch.padded(7)
 
 
 def test_a_batch_becomes_an_arrow_array_without_copying_ids() -> None:

@@ -5,16 +5,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.drawn_runs import adapter_of, any_tokenizer, drawn_text, named
+from tests.support.fakes import WordHash
 from tokpar.contract.interfaces import facts_of
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError
+from tokpar.pipeline.chunks_at_cuts import split_without_overlaps
+from tokpar.pipeline.joining import sound_joins
 from tokpar.results.adding_up import Part, encode_parts, parts_between, place_seams
-from tokpar.types import Rows, Seam
+from tokpar.types import Chunk, Join, Piece, Rows, Seam
 
 
 @pytest.mark.ids
@@ -69,3 +73,35 @@ def test_an_error_of_a_part_has_positions_of_the_whole_text(
         encode_parts("x" * 40, parts, fail, origin)
     first = origin + parts[row].start + parts[row].absorbed_chars
     assert (caught.value.start, caught.value.stop) == (first + start, first + start + 1)
+
+
+@pytest.mark.parametrize(
+    ("stop", "start", "join", "is_kept"),
+    [
+        (4, 4, (3, 0), True),
+        (4, 4, (2, 0), False),  # the chunks do not overlap: no id is dropped
+        (4, 4, (3, 1), False),
+        (6, 4, (2, 1), True),
+        (6, 4, (4, 0), False),  # there are three
+        (6, 4, (2, 3), False),
+        (6, 4, (-1, 0), False),
+    ],
+)
+def test_a_join_keeps_and_drops_ids_that_are_there(
+    stop: int, start: int, join: tuple[int, int], is_kept: bool
+) -> None:
+    chunks = [Chunk(0, stop, 0, stop, 0), Chunk(start, 9, start, 9, 0)]
+    pieces = [Piece(np.arange(3, dtype=np.uint32)), Piece(np.arange(2, dtype=np.uint32))]
+    found = Join(Seam(start, "PAIR", "20"), *join)
+    assert sound_joins([found], chunks, pieces) == [found if is_kept else None]
+
+
+def test_a_text_that_may_be_cut_anywhere_is_left_to_chunks_that_overlap() -> None:
+    adapter = adapter_of(named("deepseek_part"))
+    assert split_without_overlaps("one two three", adapter, 3, plan_cuts=True) is None
+    assert split_without_overlaps("one two three", adapter, 3, plan_cuts=False) is None
+    refused = WordHash()
+    split = split_without_overlaps("one two three", refused, 3, plan_cuts=True)
+    assert split is not None
+    assert len(split.chunks) == 1
+    assert split.why

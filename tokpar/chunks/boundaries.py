@@ -107,9 +107,9 @@ class MatchPlaces:
     def _ends(self, lower_bound: int, last: int) -> list[int]:
         """Returns the ends in (lower_bound, last].
 
-        A match may begin earlier, and looks ahead further."""
+        A match may begin earlier, and looks at one character behind its end."""
         text = self._text
-        low, high = max(0, lower_bound - 64), min(len(text), last + 2)
+        low, high = max(0, lower_bound - 64), min(len(text), last + 1)
         ends = (match.end() for match in self._pattern.finditer(text, low, high))
         return [end for end in ends if lower_bound < end <= last]
 

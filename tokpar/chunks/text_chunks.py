@@ -126,7 +126,7 @@ class _Chunker:
             if longer is None:
                 break
             best, size = longer, longer.stop - start
-        least, most = size, min(2 * size, length + 1)
+        least, most = size, min(2 * size, length)
         while most - least > 1:
             middle = (least + most) // 2
             longer = self._slice(start, start + middle)

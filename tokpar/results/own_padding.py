@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tokpar.arrays import IntArray
+from tokpar.arrays import IdArray, IntArray
 from tokpar.contract.interfaces import PostProcesses, TokenizerAdapter
 from tokpar.results.encoding import Encoding, OwnPadding
 from tokpar.results.spans import SpanOrigin
@@ -32,16 +32,27 @@ def own_padding(
     if tokenizer.truncates_to is not None:
         whole = np.minimum(whole, tokenizer.truncates_to)
     count, none = np.diff(final_offsets) - whole, np.zeros_like(whole)
-    is_left = _pads_left(tokenizer, len(special[0]))
+    is_left = _pads_left(tokenizer, *special)
     return (count, none) if is_left else (none, count)
 
 
-def _pads_left(post: PostProcesses, before: int) -> bool:
-    """True if padding comes first: a text of one id, beside one of two, has more than the `before`
-    special tokens before its id."""
-    probe = Rows.of([np.full(count, _PROBE, dtype=np.uint32) for count in (1, 2)])
-    places = np.flatnonzero(post.postprocess(probe, ["", ""])[0] == _PROBE)
-    return bool(len(places)) and int(places[0]) > before
+def _pads_left(post: PostProcesses, before: IdArray, after: IdArray) -> bool:
+    """Returns True if padding comes first. Texts of no, one and two ids are post-processed.
+
+    A text of one id, beside one of two, is padded before the `before` special tokens, or behind its
+    id. If truncation leaves no room for a second id, an empty text is looked at: its special tokens
+    are its last ids, or its first. Raises LookupError if these are both, and no text tells."""
+    probe = Rows.of([np.full(count, _PROBE, dtype=np.uint32) for count in range(3)])
+    rows = post.postprocess(probe, ["", "", ""])
+    places, own = np.flatnonzero(rows[1] == _PROBE), np.concatenate([before, after])
+    if len(places) and len(rows[1]) > len(own) + 1:
+        return int(places[0]) > len(before)
+    empty, size = rows[0].tolist(), len(own)
+    is_last: bool = empty[len(empty) - size :] == own.tolist()
+    is_first: bool = empty[:size] == own.tolist()
+    if is_last and is_first and 0 < size < len(empty):
+        raise LookupError("the ids of padding are those of the special tokens: its side is unknown")
+    return is_last
 
 
 def padding_of_one(encoding: Encoding) -> OwnPadding | None:
