@@ -110,12 +110,31 @@ def a_tree_of_other_merges(arrays: Any) -> Any:
     return arrays | {name: other[0][name] for name in call_tables.TREE}
 
 
-def without_joins(arrays: Any) -> Any:
-    return arrays | {"rule_joins": np.zeros_like(arrays["rule_joins"])}
+def without_joins(start: int, stop: int) -> Change:
+    """Empties words of the table of rules that join."""
+
+    def change(arrays: Any) -> Any:
+        joins = arrays["rule_joins"].view(np.uint64).copy()
+        assert joins[start:stop].any()
+        joins[start:stop] = 0
+        return arrays | {"rule_joins": joins.view(np.uint8)}
+
+    return change
 
 
 def pairs_of(merges: str) -> list[tuple[str, str]]:
     return [(left, right) for left, right in (pair.split("-") for pair in merges.split())]
+
+
+def merges_of(*rules: tuple[str | bytes, str | bytes]) -> str:
+    """Rules in the byte alphabet."""
+    rows = [[x if isinstance(x, bytes) else x.encode() for x in rule] for rule in rules]
+    return " ".join(f"{letters_of(left)}-{letters_of(right)}" for left, right in rows)
+
+
+MIDDLE = [(b"\xe4", b"\xb8"), (b"\xe4\xb8", b"\xad")]  # make "中"
+SCRIPT = [(b"\xe6", b"\x96"), (b"\xe6\x96", b"\x87")]  # make "文"
+AFTER_BYTE, BEFORE_BYTE, OF_BYTES = 1 << 14, (1 << 14) + 1028, (1 << 14) + 2056
 
 
 CONDITIONS = {
@@ -123,13 +142,26 @@ CONDITIONS = {
     "levels": ("bb-a a-b b-b", "bbab", all_levels_are_priorities),
     "steps on the left": ("b-a c-b", "cba", of_tokens(BY_RIGHT, lambda t: t[:, BY_RIGHT] - 1)),
     "steps on the right": ("b-b c-b", "cbbb", of_tokens(BY_LEFT, lambda t: t[:, BY_LEFT] - 1)),
-    "rules that join": ("b-c a-b", "abcc", without_joins),
+    "rules that join bytes": ("b-c a-b", "abcc", without_joins(OF_BYTES, OF_BYTES + 1024)),
+    "rules that join characters": (
+        merges_of(*MIDDLE, *SCRIPT, ("中", "文"), ("a", "中")),
+        "a中文文",
+        without_joins(0, AFTER_BYTE),
+    ),
+    "rules behind a byte": (
+        merges_of(*SCRIPT, (b"\xad", "文"), *MIDDLE),
+        "中文",
+        without_joins(AFTER_BYTE, BEFORE_BYTE),
+    ),
+    "rules before a byte": (
+        merges_of(*MIDDLE, ("中", b"\xe6"), ("x", "中"), *SCRIPT),
+        "x中文",
+        without_joins(BEFORE_BYTE, OF_BYTES),
+    ),
 }
 
 
-@pytest.mark.parametrize(
-    "name", ["canonical", "levels", "steps on the left", "steps on the right", "rules that join"]
-)
+@pytest.mark.parametrize("name", CONDITIONS)
 def test_a_condition_of_the_longest_tokens_is_needed(name: str) -> None:
     merges, text, change = CONDITIONS[name]
     tokenizer = tokenizer_of(pairs_of(merges))

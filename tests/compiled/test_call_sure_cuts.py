@@ -302,6 +302,23 @@ def test_added_tokens_of_the_normalized_text_leave_holes_to_the_engine() -> None
     assert rejected.encode_plain(text) is None
 
 
+def test_a_sequence_of_no_normalizers_moves_no_added_token(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """DeepSeek's files have one. Only the segment of a character that is not assigned is the
+    engine's."""
+    monkeypatch.setattr("tokpar.compiled.compiled_build.IN_BACKGROUND", False)
+    nested = normalizers.Sequence([normalizers.Sequence([])])
+    tokenizer = tokenizer_of([GPT2], nested)
+    tokenizer.add_tokens([AddedToken("é", normalized=True)])
+    adapter: Any = tokpar.load(tokenizer)
+    call = adapter.later_call.wait()
+    text = "x1é " * 9 + "a\u0378 b" + " 1x" * 9
+    _, holes, _ = call._call.encode_plain(text)
+    assert sum(len(part) for _, part in holes) < 12
+    assert call.encode(text).tolist() == tokenizer.encode(text).ids
+
+
 @pytest.mark.parametrize("text", ["x\u0e48\u0e38 y", "x\u0307\u0323", "\u0e38\u0e48", "x\u0e48"])
 def test_added_tokens_are_searched_in_text_that_is_normal(text: str) -> None:
     """A mark that is an added token may change places with its neighbours before it is found."""

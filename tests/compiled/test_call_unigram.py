@@ -26,6 +26,7 @@ from tests.support.unigram_drawn import (
     native_call,
     normalized_tokenizer,
 )
+from tests.support.unigram_shapes import METASPACE, NMT_PART, RUNS, SHAPES, shape, stage
 from tokpar.adapters.hf_look import written_model
 from tokpar.compiled.merges import GateError
 from tokpar.compiled.segment_engine import SegmentEngine
@@ -33,15 +34,6 @@ from tokpar.compiled.unigram_tables import read_pieces, unigram_arrays, unigram_
 from tokpar.process import kernel_modules
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once, needs_kernel]
-METASPACE = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
-
-
-NMT_PART = charsmap(
-    {"ﬁ": "fi", "\u3000": " ", "\n": " ", "\t": " ", "\u200b": "", "A": "a", "¨": " \u0308"}
-    | {"½": "1⁄2"}
-)
-"""Some of what the tables of published files do."""
-RUNS = {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}
 
 
 def small(pieces: list[tuple[str, float]], unknown: int | None = 0, **mark: Any) -> Tokenizer:
@@ -120,42 +112,7 @@ def test_drawn_normalizers_have_the_engine_s_ids() -> None:
     assert answered > left
 
 
-def stage(kind: str, **settings: Any) -> dict[str, Any]:
-    return {"type": kind, **settings}
-
-
-def shape(table: bytes, name: str) -> dict[str, Any]:
-    """Normalizers and pre-tokenizer of a published file. `table`: what its Precompiled has."""
-    precompiled = stage("Precompiled", precompiled_charsmap=base64.b64encode(table).decode())
-    quotes = [stage("Replace", pattern={"String": x}, content='"') for x in ("``", "''")]
-    strip, white = stage("Strip", strip_left=True, strip_right=True), stage("WhitespaceSplit")
-    right = stage("Strip", strip_left=False, strip_right=True)
-    marks = stage("Replace", pattern={"Regex": " {2,}"}, content="▁")
-    folded = [stage("NFKD"), stage("StripAccents"), stage("Lowercase")]
-    rows = {
-        "DeBERTa-v3": ([strip, precompiled, RUNS], [METASPACE]),
-        "ALBERT": ([*quotes, *folded, precompiled, RUNS], [white, METASPACE]),
-        "T5": ([precompiled], [white, METASPACE]),
-        "mT5, XLM-R, bge-m3": ([precompiled, right, marks], [METASPACE]),
-        "mBART, NLLB": ([precompiled, RUNS], [white, METASPACE]),
-    }
-    normalizers, pre = rows[name]
-    return {
-        "normalizer": stage("Sequence", normalizers=normalizers),
-        "pre_tokenizer": stage("Sequence", pretokenizers=pre) if len(pre) > 1 else pre[0],
-    }
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "DeBERTa-v3",
-        "ALBERT",
-        "T5",
-        "mT5, XLM-R, bge-m3",
-        "mBART, NLLB",
-    ],
-)
+@pytest.mark.parametrize("name", SHAPES)
 def test_drawn_vocabularies_in_the_shapes_of_published_files_have_the_engine_s_ids(
     name: str,
 ) -> None:
@@ -271,12 +228,22 @@ def test_clusters_that_hang_on_more_are_the_engine_s(text: str, table: dict[str,
     assert ids_of_call(native_call(with_table(table)), text) is None
 
 
-def with_table(table: dict[str, str]) -> Tokenizer:
-    """A Unigram behind Precompiled with the replacements."""
+@pytest.mark.parametrize("text", ["a\nb", "a\r\nb", "\r\nb", "a\n\u0301b", "\ra"])
+def test_a_line_end_that_nmt_makes_a_space_is_in_no_cluster(text: str) -> None:
+    """Else the replacement of "a" would stand for "a" and the line end."""
+    tokenizer = with_table({"a": "e", "\r": "x", "\r\n": "y"}, stage("Nmt"))
+    found = ids_of_call(native_call(tokenizer), text)
+    assert found is None or found == tokenizer.encode(text).ids
+    assert ids_of_call(native_call(tokenizer), "abab") == tokenizer.encode("abab").ids
+
+
+def with_table(table: dict[str, str], *stages: Any) -> Tokenizer:
+    """A Unigram behind the stages and Precompiled with the replacements."""
     pieces = [("<unk>", 0.0), *((char, -2.0) for char in "▁abexy\u0301\r\n©")]
     config = json.loads(small(pieces).to_str())
     data = base64.b64encode(charsmap(table)).decode()
-    config["normalizer"] = {"type": "Precompiled", "precompiled_charsmap": data}
+    row = [*stages, stage("Precompiled", precompiled_charsmap=data)]
+    config["normalizer"] = stage("Sequence", normalizers=row)
     return Tokenizer.from_str(json.dumps(config))
 
 

@@ -32,6 +32,8 @@ from tokpar.compiled.quick_check import leaves_alone
 from tokpar.errors import ChangedError
 from tokpar.facts.hf_vocabulary import bytes_of_token
 from tokpar.facts.space_stages import MARK
+from tokpar.formats.json_parts import Json
+from tokpar.formats.json_parts import stages as stages_of
 from tokpar.formats.vocabulary import letters_of
 from tokpar.process import kernel_modules
 from tokpar.types import AddedToken, Facts
@@ -67,11 +69,11 @@ def call_parts_of(
     has_sections = facts.model == "Unigram" and facts.added_token_cuts_refused is None
     if facts.unprovable is not None and not has_sections:
         return facts.unprovable
-    stages = [parse_component(copy.normalizer), parse_component(copy.pre_tokenizer)]
+    stages = [_normalizer_of(copy), parse_component(copy.pre_tokenizer)]
     is_plain = facts.model in MODELS and not facts.byte_level and not _is_marked(facts, stages)
     replaces = facts.model == "BPE" and not facts.byte_level and not is_plain
     has_words_as_written = is_plain or stages == [None, None]
-    added_tokens = _contents_of(facts, copy.normalizer, replaces)
+    added_tokens = _contents_of(facts, copy.normalizer if stages[0] else None, replaces)
     if isinstance(added_tokens, str):
         return added_tokens
     if is_plain and stages[0] and any(each[2] for each in added_tokens.values()):
@@ -101,6 +103,12 @@ def call_parts_of(
         # a model with words in its cache panics where it encodes after a training
         forget=getattr(copy.model, "_clear_cache", int),
     )
+
+
+def _normalizer_of(copy: Any) -> Json | None:
+    """Returns the normalizer as ``tokenizer.json`` writes it; None for a Sequence of none, too."""
+    written = parse_component(copy.normalizer)
+    return written if any(stages_of(written, "normalizer", "normalizers")) else None
 
 
 def _tables_by_file(

@@ -473,7 +473,7 @@ static int take_longest(Call *self, PyObject *arrays, Sizes *size)
         return 0;
     l->mask = (u64)size->edges - 1;
     self->tables.has_longest = size->edges > 0;
-    return !size->edges || (root == SYMBOLS && bits == JOINS / 64);
+    return !size->edges || (root == SYMBOLS && bits == JOIN_WORDS);
 }
 
 static int take_words(Call *self, PyObject *arrays)
@@ -824,7 +824,7 @@ static PyObject *seeded(const Tables *t, const Longest *l)
     return Py_BuildValue("(LLNNNN)", (long long)t->words.keys_used, (long long)t->words.more_used,
                          bytes_of(l->edges, l->edges ? 16 * (i64)(l->mask + 1) : 0),
                          bytes_of(l->root, l->edges ? 8 * SYMBOLS : 0),
-                         bytes_of(l->joins, l->edges ? JOINS / 8 : 0),
+                         bytes_of(l->joins, l->edges ? JOIN_WORDS * 8 : 0),
                          bytes_of(l->tokens, l->edges ? (i64)sizeof(Token) * t->lengths_count : 0));
 }
 

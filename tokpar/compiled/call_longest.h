@@ -10,7 +10,9 @@
    DEEPER     a bit for the hash of the symbol of each edge that goes on from the node, so most symbols without an edge
               cost no look; PARTIAL: some of them with the first byte of a character of three
 
-     joins    2^20 bits: a bit for the hash of (last symbol of the left part, first symbol of the right part) of each rule
+     joins    (last symbol of the left part, first symbol of the right part) of each rule. 2^20 bits: a bit for the hash of
+              each pair with a character of three. AFTER_BYTE, BEFORE_BYTE: bits for the characters of three that stand behind,
+              or before, a byte of another one in a pair. OF_BYTES: a bit for each pair of bytes
 
      tokens[id]               | size | shorter | left | right | rank | level | by_right | by_left |  32 bytes
 
@@ -27,6 +29,8 @@ typedef struct { u64 *edges, mask, *root, *joins; Token *tokens; } Longest;
 
 enum { NODE = (1 << 22) - 1, PARTIAL = 1 << 22, ID_AT = 23, SIZE_AT = 44, MOST_IDS = 1 << 21, DEEPER_AT = 52 };
 enum { SYMBOLS = 256 + (1 << 16), LONGEST_TOKEN = 255, PAIRS = 1 << 16, JOINS = 1 << 20 };
+enum { AFTER_BYTE = JOINS / 64, BEFORE_BYTE = AFTER_BYTE + SYMBOLS / 64, OF_BYTES = BEFORE_BYTE + SYMBOLS / 64 };
+enum { JOIN_WORDS = OF_BYTES + (1 << 16) / 64 }; /* words of `joins` */
 enum { FEW_IDS = 1 << 18 }; /* `tokens` has at most eight times as many items as there are tokens, and so many more */
 
 /* Returns the symbol at p[0 : n], n > 0, and its bytes. */
@@ -97,14 +101,35 @@ static inline int has_join(const Longest *l, u32 left, u32 right)
     return l->joins[bit >> 6] >> (bit & 63) & 1;
 }
 
+static inline int has_bit(const Longest *l, int table, u32 place) { return l->joins[table + (place >> 6)] >> (place & 63) & 1; }
+
 /* True if a rule may join an end of p[0 : at] with a beginning of p[at : n]: both have a whole character beside the
    cut, or only bytes of it. */
 static inline int may_join(const Longest *l, const u8 *p, i64 at, i64 n)
 {
     i64 size;
     u32 left = symbol_before(p, at), right = symbol_at(p + at, n - at, &size), byte = p[at - 1], first = p[at];
-    return has_join(l, left, right) || (left != byte && has_join(l, byte, right)) ||
-           (right != first && (has_join(l, left, first) || (left != byte && has_join(l, byte, first))));
+    if (has_bit(l, OF_BYTES, byte << 8 | first))
+        return 1;
+    if (left < 256 && right < 256)
+        return 0;
+    return has_join(l, left, right) || (left > 255 && right > 255 &&
+           ((has_bit(l, AFTER_BYTE, right) && has_join(l, byte, right)) || (has_bit(l, BEFORE_BYTE, left) && has_join(l, left, first))));
+}
+
+/* Notes a rule whose left part ends with `left`, and whose right part begins with `right`. */
+static void add_join(u64 *joins, u32 left, u32 right)
+{
+    if (left < 256 && right < 256) {
+        joins[OF_BYTES + (left << 2 | right >> 6)] |= (u64)1 << (right & 63);
+        return;
+    }
+    u64 bit = join_place(left, right);
+    joins[bit >> 6] |= (u64)1 << (bit & 63);
+    if (left >= 0x80 && left < 256)
+        joins[AFTER_BYTE + (right >> 6)] |= (u64)1 << (right & 63);
+    if (right >= 0x80 && right < 256)
+        joins[BEFORE_BYTE + (left >> 6)] |= (u64)1 << (left & 63);
 }
 
 /* True if the merges leave u and v side by side as they are ("Neighbours" of proofs/incremental-bpe.md): the
@@ -303,7 +328,7 @@ static int plant_tokens(Planting *plant, const Merges *m, const u32 *byte_ids, c
         room *= 2;
     l->mask = slots - 1, words->mask = room - 1;
     words->keys_room = total + 4 * count + 16;
-    l->edges = calloc((size_t)slots, 16), l->root = calloc(SYMBOLS, 8), l->joins = calloc(JOINS / 64, 8);
+    l->edges = calloc((size_t)slots, 16), l->root = calloc(SYMBOLS, 8), l->joins = calloc(JOIN_WORDS, 8);
     l->tokens = calloc((size_t)top, sizeof(Token));
     words->slot = calloc((size_t)room, sizeof(Word)), words->keys = malloc((size_t)words->keys_room);
     if (!l->edges || !l->root || !l->joins || !l->tokens || !words->slot || !words->keys)
@@ -328,8 +353,7 @@ static int plant_tokens(Planting *plant, const Merges *m, const u32 *byte_ids, c
         if (token->rank == NONE)
             continue;
         i64 at = l->tokens[token->left].size;
-        u64 bit = join_place(symbol_before(p, at), symbol_at(p + at, token->size - at, &size));
-        l->joins[bit >> 6] |= (u64)1 << (bit & 63);
+        add_join(l->joins, symbol_before(p, at), symbol_at(p + at, token->size - at, &size));
     }
     return pack_edges(plant);
 }

@@ -100,7 +100,8 @@ static i64 put_normalized(Marked *m, const u8 *p, i64 n)
         stop = i + size;
         next = code_point(p + stop, &next_size), next_form = map->forms[next];
         if (stop < n && (next_form & JOINS_LEFT || (c == '\r' && next == '\n'))) {
-            stop = next == '\n' ? stop + 1 : cluster_end(map, p, i, stop, n, form);
+            /* a line end that a stage before Precompiled changes is IS_CONTEXT, and in no cluster */
+            stop = next != '\n' ? cluster_end(map, p, i, stop, n, form) : (form | next_form) & JOINS_LEFT ? -1 : stop + 1;
             if (stop < 0)
                 return OUTSIDE;
             done = put_cluster(m, p, i, stop, n);
