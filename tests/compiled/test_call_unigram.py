@@ -28,6 +28,7 @@ from tests.support.unigram_drawn import (
 )
 from tests.support.unigram_shapes import METASPACE, NMT_PART, RUNS, SHAPES, shape, stage
 from tokpar.adapters.hf_look import written_model
+from tokpar.compiled.charsmap_tables import NormalizerRow, normalizer_arrays
 from tokpar.compiled.merges import GateError
 from tokpar.compiled.segment_engine import SegmentEngine
 from tokpar.compiled.unigram_tables import read_pieces, unigram_arrays, unigram_stages
@@ -141,6 +142,78 @@ def test_drawn_vocabularies_in_the_shapes_of_published_files_have_the_engine_s_i
         assert [list(row) for row in batch] == [each.ids for each in tokenizer.encode_batch(texts)]
     assert answered > left
     assert native > 2
+
+
+ROWS = (
+    *(
+        ["NFC"],
+        ["NFKC"],
+        ["NFD"],
+        ["NFKD"],
+        ["Nmt", "NFKC"],
+        ["Lowercase", "NFKC"],
+        ["NFC", "NFKD"],
+    ),
+    *(["NFKD", "StripAccents", "Lowercase"], ["NFD", "StripAccents", "NFC"], ["Nmt", "NFD"]),
+    ["NFKC", "Lowercase"],
+)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=" then ".join)
+@pytest.mark.parametrize("has_table", [False, True])
+def test_forms_of_characters_stand_one_after_the_other(row: list[str], has_table: bool) -> None:
+    """Those of all characters that are not left to the engine, next to any others of them."""
+    draw, stages = random.Random(7), [{"type": kind} for kind in row]
+    table = base64.b64encode(NMT_PART).decode()
+    own = normalizer_of(
+        [*stages, stage("Precompiled", precompiled_charsmap=table)][: len(row) + has_table]
+    )
+    made = normalizer_arrays(
+        NormalizerRow(before=tuple(stages), table=table if has_table else None)
+    )
+    forms, texts = made["unigram_forms"].tolist(), made["unigram_texts"].tobytes()
+    alone = [code for code, form in enumerate(forms) if not form & 2 and code != 0xA000]
+    changed = [code for code in alone if forms[code] & 1]
+    codes = [draw.choice(draw.choice([alone, changed])) for _ in range(3 * drawn(20_000))]
+    words = ["".join(map(chr, codes[k : k + 3])) for k in range(0, len(codes), 3)]
+    images = own.normalize_str("\ua000".join(words)).split("\ua000")
+    for word, image in zip(words, images, strict=True):
+        if has_table and "\r\n" in word:
+            continue
+        found = [forms[ord(char)] for char in word]
+        spelled = [
+            texts[form >> 3 : texts.index(0, form >> 3)].decode() if form & 1 else char
+            for char, form in zip(word, found, strict=True)
+        ]
+        assert "".join(spelled) == image, ascii(word)
+
+
+def normalizer_of(stages: list[dict[str, Any]]) -> Any:
+    config = json.loads(small([("<unk>", 0.0)]).to_str())
+    config["normalizer"] = stage("Sequence", normalizers=stages)
+    return Tokenizer.from_str(json.dumps(config)).normalizer
+
+
+@pytest.mark.parametrize(
+    ("row", "text", "is_native"),
+    [
+        (["NFKC"], "中文，中文。ﬁ", True),
+        (["Nmt", "NFKC"], "ab\nab\r\nab", True),
+        (["NFKC"], "e\u0301", False),
+        (["NFKC"], "\u1112\u1161", False),
+        (["Nmt", "NFD"], "å\u0f73", False),  # it has the class 0, and is two marks
+    ],
+)
+def test_a_normal_form_of_one_character_is_native(
+    row: list[str], text: str, is_native: bool
+) -> None:
+    config = json.loads(
+        small([("<unk>", 0.0), *((c, -2.0) for c in "▁ab中文,。fi\u030a")]).to_str()
+    )
+    config["normalizer"] = stage("Sequence", normalizers=[{"type": kind} for kind in row])
+    tokenizer = Tokenizer.from_str(json.dumps(config))
+    found = ids_of_call(native_call(tokenizer), text)
+    assert found == (tokenizer.encode(text).ids if is_native else None)
 
 
 def test_drawn_texts_have_the_places_of_the_engine() -> None:

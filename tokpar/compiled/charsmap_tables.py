@@ -138,7 +138,6 @@ def _forms(row: NormalizerRow) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
     if row.table is not None:
         stages.append({"type": "Precompiled", "precompiled_charsmap": row.table})
     whole, first = _normalizer(stages), _normalizer(row.before)
-    composing = quick_check(tuple({each["type"] for each in row.before} & _COMPOSING))
     places: dict[str, int] = {}
     texts = bytearray()
     for chars in _blocks():
@@ -149,24 +148,41 @@ def _forms(row: NormalizerRow) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
             if found[ord(char)] != IS_CONTEXT:
                 found[ord(char)] |= places[form] << FORM_BITS | IS_CHANGED
         if row.before:
-            for char in _hanging(chars, dict(_images(first, chars)), flags):
-                found[ord(char)] = IS_CONTEXT
-    if composing is not None and row.before:
-        found[composing != 0] = IS_CONTEXT
+            hanging = _hanging(chars, dict(_images(first, chars)), flags, row.table is not None)
+            unsure = _unsure(row.before, chars)
+            found[[*map(ord, hanging), *map(ord, unsure)]] = IS_CONTEXT
     return found, np.frombuffer(bytes(texts) + _PAD, dtype=np.uint8)
 
 
-def _hanging(chars: str, images: dict[str, str], flags: NDArray[np.uint8]) -> Iterator[str]:
+def _hanging(
+    chars: str, images: dict[str, str], flags: NDArray[np.uint8], has_table: bool
+) -> Iterator[str]:
     """Yields the characters of which the stages before Precompiled make what hangs on neighbours:
-    marks that are kept, which may change places and join a cluster."""
+    marks that are kept, which may change places and join a cluster; and with a table, line ends,
+    which are a cluster only if they are kept."""
     for char in chars:
         form = images.get(char, char)
         joins = any(
             flags[ord(each)] & JOINS_LEFT or flags[ord(each)] == IS_CONTEXT for each in form
         )
-        moves = form and unicodedata.combining(char)
-        if joins or moves or (char in "\r\n" and form != char):
+        begins = char, form, unicodedata.normalize("NFD", char)  # U+0F73 alone has the class 0
+        moves = form and any(unicodedata.combining(text[0]) for text in begins)
+        if joins or moves or (has_table and char in "\r\n" and form != char):
             yield char
+
+
+def _unsure(stages: Sequence[Any], chars: str) -> Iterator[str]:
+    """Yields the characters of which NFC or NFKC makes something that may compose with neighbours,
+    or change places: their forms are not sure."""
+    for number, each in enumerate(stages):
+        if each["type"] not in _COMPOSING:
+            continue
+        quick = quick_check((each["type"],))
+        assert quick is not None
+        numbers, images = quick.tobytes(), dict(_images(_normalizer(stages[: number + 1]), chars))
+        for char in chars:
+            if any(numbers[ord(made)] for made in images.get(char, char)):
+                yield char
 
 
 def _normalizer(stages: Sequence[Any]) -> Any:
