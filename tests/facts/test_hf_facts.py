@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tokenizers import (
     AddedToken,
     PreTokenizedString,
@@ -20,6 +22,7 @@ from tokenizers import (
 from tests.conftest import cases
 from tests.recipes.shipped import SPELLINGS
 from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths
+from tokpar.facts.hf_vocabulary import neighbours
 from tokpar.formats.vocabulary import byte_alphabet
 from tokpar.types import Facts
 
@@ -353,3 +356,9 @@ def test_lengths_count_bytes_of_text() -> None:
     assert found.dtype == np.int64
     assert found.tolist() == [1] * 256 + [2, 6, 0]
     assert facts_from_json(config).longest_token == 6
+
+
+@given(st.lists(st.text("ab\u4e2d\U0001f600\ud800\udc00\0", max_size=4)))
+def test_neighbours_are_the_pairs_of_characters_of_the_tokens(tokens: list[str]) -> None:
+    pairs = {token[i : i + 2] for token in tokens for i in range(len(token) - 1)}
+    assert neighbours(tokens) == pairs.union(token for token in tokens if len(token) == 1)
