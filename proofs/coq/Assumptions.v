@@ -4,8 +4,8 @@
 From Tokpar Require Import Merging Seams Vocabulary PreTokens Ids.
 From Tokpar Require Import Patterns PatternPairs Rows Tables Pairs.
 From Tokpar Require Import Certificates WordPiece SureCuts Longest Queue Shortcuts.
-From Tokpar Require Import AddedTokens Edges Stages EndToEnd Firm Instances.
-From Tokpar Require Import Untrusted Forms Offsets.
+From Tokpar Require Import AddedTokens Skipped Edges Stages EndToEnd Firm Instances.
+From Tokpar Require Import Untrusted Forms Clusters Offsets.
 
 Definition main_theorems :=
   (@definition_1, @definition_1_end, @lemma_3, @lemma_4, @lemma_4_parts, @theorem_5, @theorem_5',
@@ -21,7 +21,7 @@ Definition main_theorems :=
    @theorem_33_proves, @theorem_33_accepts,
    @search_is_leftmost_longest, @sections_add_up, @sections_may_overlap, @theorem_6_1, @theorem_6_1_pair,
    @a_safe_computed, @theorem_6_1_needs_each_condition,
-   @theorem_29, @theorem_29_many, @edge_computed, @theorem_29_needs_each_condition,
+   @skipped_left_out, @theorem_29, @theorem_29_many, @edge_computed, @theorem_29_needs_each_condition,
    @lemma_55, @lemma_55_names, @lemma_56, @lemma_56_file, @lemma_57, @lemma_57_file, @lemma_58, @theorem_60, @theorem_63_last, @theorem_63_middle,
    @sure_cuts_of_stored_rows, @theorem_63_last_needs_each_condition, @theorem_63_middle_needs_each_condition, @theorem_61, @theorem_61_unique,
    @theorem_61_no_rule, @theorem_61_search, @theorem_61_found, @all_segments, @table_exact,
@@ -30,6 +30,7 @@ Definition main_theorems :=
    @control_tokens_are_trusted, @untrusted_text_has_no_control_token, @good_names_computed, @a_chat,
    @names_need_each_condition,
    @normal_apart, @normal_apart_needs_each_condition, @quick_check_right, @quick_check_needs_each_condition,
+   @mapped_apart, @mapped_ends, @mapped_begins, @mapped_needs_each_condition,
    @theorem_53, @theorem_53_pieces, @theorem_53_needs_each_condition,
    @theorem_6_5, @truncated_parts, @theorem_6_5_needs_each_condition,
    @cut_right, @accepted_ids_are_right, @right_ids_are_accepted, @without_normalizer,

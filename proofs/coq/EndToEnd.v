@@ -2,7 +2,7 @@
     the text. In words: proofs/end-to-end.md. *)
 From Coq Require Import List Arith Lia Bool NArith.
 From Tokpar Require Import Merging Seams PreTokens Patterns PatternPairs Rows Tables Pairs Ids
-  AddedTokens Edges Pipeline Stages.
+  AddedTokens Skipped Edges Pipeline Stages.
 Import ListNotations.
 
 (** ** Facts and certificates *)
@@ -35,6 +35,7 @@ Variable f : facts.
 Notation t := (tokenizer_of f).
 Notation space := (inside (spaces t)).
 Notation word := (inside (words t)).
+Notation tokens := (searched_tokens (raw_tokens t)).
 
 Fixpoint patterns_of (row : list split) : option (list tree) :=
   match row with
@@ -77,20 +78,20 @@ Definition second_search_ok (x y : N) : bool :=
 Definition cut_allowed (r : rule) (S : text) (n : nat) : bool :=
   match r, skipn (n - 1) S with
   | Between, a :: b :: _ =>
-      a_safe_ok space word (raw_tokens t) S n &&
+      a_safe_ok space word tokens S n &&
       match through_all (normalizer t) a b with
       | Some (x, y) => second_search_ok x y && parted_between x y
       | None => false
       end
   | Absorbing, a :: b :: c :: _ =>
-      a_safe_ok space word (raw_tokens t) S n && a_safe_ok space word (raw_tokens t) S (n + 1) &&
-      untouched (raw_tokens t) S (n - 1) (n + 2) && space b && negb (c =? b)%N &&
+      a_safe_ok space word tokens S n && a_safe_ok space word tokens S (n + 1) &&
+      untouched tokens S (n - 1) (n + 2) && space b && negb (c =? b)%N &&
       placeless_ok &&
       match absorbed (normalizer t) a b with
       | Some (x, y) => second_search_ok x y && parted_between x y
       | None => false
       end
-  | Edge, _ => edge_ok space word (raw_tokens t) placeless_ok S n
+  | Edge, _ => edge_ok space word tokens placeless_ok S n
   | _, _ => false
   end.
 
@@ -226,7 +227,7 @@ Proof.
   unfold stages_text. revert G. induction stages as [|s stages IH]; intros G h; [easy|].
   simpl in h. apply andb_prop in h as [h h']. cbn [fold_left].
   replace (stage_text first s G) with (stage_text true s G); [now apply IH|].
-  destruct s as [| |sign [|]|]; destruct G; easy.
+  destruct s as [| |sign [|]| |]; destruct G; easy.
 Qed.
 
 Lemma placeless_pieces first G : placeless_ok = true -> piece_ids t first G = piece_ids t true G.
@@ -256,21 +257,22 @@ Proof.
   rewrite firstn_app, firstn_all, skipn_app, skipn_all, Nat.sub_diag. simpl. now rewrite app_nil_r.
 Qed.
 
-Lemma T_parts S : T t S = with_tokens space word (raw_tokens t) (segment_ids t) true S.
-Proof. reflexivity. Qed.
+(** Special tokens that the engine skips are left out, if they hide no other token. *)
+Lemma T_searched S : T t S = with_tokens space word tokens (segment_ids t) true S.
+Proof. symmetry. apply skipped_left_out. Qed.
 
 (** A cut that is allowed: the ids of the text are those of the segment, then those of what is left. *)
 Theorem cut_right : forall (r : rule) (S : text) (n : nat), cut_allowed r S n = true ->
   T t S = T t (firstn n S) ++ T t (behind r n S).
 Proof.
-  intros r S n h. destruct r; cbn [cut_allowed behind] in *.
+  intros r S n h. rewrite !T_searched. destruct r; cbn [cut_allowed behind] in *.
   - destruct (skipn (n - 1) S) as [|a [|b R]] eqn:e; [easy|easy|].
     apply andb_prop in h as [h1 h]. apply a_safe_computed in h1.
     destruct (through_all (normalizer t) a b) as [[x y]|] eqn:thr; [|easy].
     apply andb_prop in h as [h2 h3].
     destruct (split_two n S a b R e (proj1 (proj1 h1))) as (es & len & -> & ->).
-    rewrite es in h1 |- * at 1. rewrite <- len in h1 at 2. unfold T.
-    apply (theorem_6_1_pair space word (raw_tokens t) (segment_ids t) (eq a) (eq b)); try easy.
+    rewrite es in h1 |- * at 1. rewrite <- len in h1 at 2.
+    apply (theorem_6_1_pair space word tokens (segment_ids t) (eq a) (eq b)); try easy.
     + split.
       * intros first l x' y' r' <- <-. unfold segment_ids.
         assert (beside (l ++ [a]) (b :: r') a b) as sides by (split; [now exists l|now exists r']).
@@ -291,8 +293,8 @@ Proof.
     destruct (split_two n S a b (c :: R) e (proj1 (proj1 h))) as (es & len & -> & es').
     assert (skipn (Datatypes.S n) S = c :: R) as ->.
     { change (Datatypes.S n) with (1 + n). rewrite Nat.add_comm, <- skipn_add, es'. easy. }
-    rewrite es at 1. unfold T.
-    apply (theorem_6_4 space word (raw_tokens t) (segment_ids t)); try easy.
+    rewrite es at 1.
+    apply (theorem_6_4 space word tokens (segment_ids t)); try easy.
     + intros G. now apply placeless_segments.
     + apply segment_nothing.
     + intros l r ner. unfold segment_ids.

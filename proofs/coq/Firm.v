@@ -1,7 +1,7 @@
 (** Firm cuts: what sessions, streams and chunks rest on. A cut that a window of the text allows, whatever stands
     before and behind the window, is allowed in each text that has the window: proofs/35-stable-cuts.md. *)
 From Coq Require Import List Arith Lia Bool NArith.
-From Tokpar Require Import Merging Seams AddedTokens Edges Pipeline Stages EndToEnd.
+From Tokpar Require Import Merging Seams AddedTokens Skipped Edges Pipeline Stages EndToEnd.
 Import ListNotations.
 
 (** ** Occurrences of added tokens in a text that has the window *)
@@ -10,13 +10,6 @@ Variables space word : N -> bool.
 Variable tokens : list added_token.
 Notation size t := (length (content t)).
 
-(** The two agree as far as both go. *)
-Fixpoint agree (u v : text) : bool :=
-  match u, v with
-  | a :: u', b :: v' => (a =? b)%N && agree u' v'
-  | _, _ => true
-  end.
-
 (** The token may end d characters behind the beginning of W, and may begin before W or end behind W. *)
 Definition fits (W : text) (t : added_token) (d : nat) : bool :=
   agree (skipn (size t - d) (content t)) (skipn (d - size t) W).
@@ -24,17 +17,6 @@ Definition fits (W : text) (t : added_token) (d : nat) : bool :=
 Definition placements (W : text) : list (added_token * nat) :=
   filter (fun '(t, d) => fits W t d)
     (flat_map (fun t => map (pair t) (seq 0 (1 + length W + size t))) tokens).
-
-Lemma agree_nil u : agree u [] = true.
-Proof. now destruct u. Qed.
-
-Lemma begins_agree u v W X : begins u (v ++ W ++ X) = true -> agree (skipn (length v) u) W = true.
-Proof.
-  intros h. apply begins_spec in h as [_ [R h]]. revert u h. induction v as [|b v IH]; intros u h; simpl in *.
-  - revert W h. induction u as [|a u IH]; intros W h; [easy|]. destruct W as [|b W]; [easy|].
-    simpl in *. injection h as -> h. rewrite N.eqb_refl. now apply IH.
-  - destruct u as [|a u]; [easy|]. simpl in *. injection h as _ h. now apply IH.
-Qed.
 
 (** Each occurrence in Z W X is one of these, or lies before W or behind W. *)
 Lemma placed Z W X s t : In t tokens -> occurs (Z ++ W ++ X) s t ->
@@ -194,7 +176,7 @@ Variable f : facts.
 Notation t := (tokenizer_of f).
 Notation space := (inside (spaces t)).
 Notation word := (inside (words t)).
-Notation tokens := (raw_tokens t).
+Notation tokens := (searched_tokens (raw_tokens t)).
 
 (** The rule allows the cut behind the first k characters of W, whatever stands before W and behind W. *)
 Definition firm (r : rule) (W : text) (k : nat) : bool :=

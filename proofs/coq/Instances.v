@@ -1,6 +1,6 @@
 (** The end theorem for real tokenizers, each with any added tokens, vocabulary and merges. *)
 From Coq Require Import List Arith Lia Bool NArith ZArith.
-From Tokpar Require Import Merging PreTokens Patterns PatternPairs Rows Tables Ids WordPiece Forms
+From Tokpar Require Import Merging PreTokens Patterns PatternPairs Rows Tables Ids WordPiece Forms Clusters
   Pipeline Unigram Stages EndToEnd.
 Import ListNotations.
 
@@ -66,14 +66,15 @@ Definition any_behind (row : family) (ids : text -> list N) (o : file) : facts :
   let '(n, trees, table) := row in of_kind o [] [] (map Pattern trees) (AnyModel ids) n table.
 Definition whitespace_split (ids : text -> list N) (o : file) : facts :=
   of_kind o [] [] [Apart [] (file_spaces o)] (AnyModel ids) 1 [].
-Definition metaspace (only_first : bool) (ids : text -> list N) (o : file) : facts :=
-  of_kind o [] [to_sign; Sign 9601 only_first] [At 9601 WithNext] (AnyModel ids) 1 [].
+Definition metaspace (normal : list stage) (only_first : bool) (ids : text -> list N) (o : file) : facts :=
+  of_kind o normal [to_sign; Sign 9601 only_first] [At 9601 WithNext] (AnyModel ids) 1 [].
 
-(** T5 and XLM-R, texts that Precompiled leaves alone: Metaspace works on each word by itself, so it and the
+(** T5 and XLM-R behind Precompiled, whatever its table is: Metaspace works on each word by itself, so it and the
     model behind it are a function of the word. ALBERT and others have Metaspace alone. *)
 Definition behind_metaspace (ids : text -> list N) (w : text) : list N :=
   flat_map ids (row_pieces (fun _ => 0) [At 9601 WithNext] (stage_text true (Sign 9601 false) w)).
-Definition t5 (ids : text -> list N) : file -> facts := whitespace_split (behind_metaspace ids).
+Definition t5 (table : charsmap) (ids : text -> list N) (o : file) : facts :=
+  of_kind o [Precompiled table] [] [Apart [] (file_spaces o)] (AnyModel (behind_metaspace ids)) 1 [].
 (** WordLevel: a word is a token, or unknown. *)
 Definition word_level (V : list (text * N)) (unknown : N) (w : text) : list N :=
   [match find (fun e => if list_eq_dec N.eq_dec (fst e) w then true else false) V with
@@ -126,10 +127,10 @@ Theorem real_tokenizers :
   (forall o, symbols_below 1 o = true -> right_for (llama2_metaspace o)) /\
   (forall clean marks small nfd alone V unknown o, symbols_below 1 o = true ->
     right_for (bert clean marks small nfd alone V unknown o)) /\
-  (forall score add less (m : unigram score) o, symbols_below 1 o = true ->
-     right_for (t5 (unigram_ids add less m) o)) /\
-  (forall score add less (m : unigram score) only_first o, symbols_below 1 o = true ->
-     right_for (metaspace only_first (unigram_ids add less m) o)) /\
+  (forall table score add less (m : unigram score) o, symbols_below 1 o = true ->
+     right_for (t5 table (unigram_ids add less m) o)) /\
+  (forall normal score add less (m : unigram score) only_first o, symbols_below 1 o = true ->
+     right_for (metaspace normal only_first (unigram_ids add less m) o)) /\
   (forall V unknown o, symbols_below 1 o = true -> right_for (whitespace_split (word_level V unknown) o)) /\
   (forall ids o, symbols_below 1 o = true -> right_for (whitespace_split ids o)) /\
   (forall ids row o, In row families -> symbols_below (fst (fst row)) o = true ->
@@ -185,16 +186,20 @@ Definition no_edge : certificate := [(6, Between); (3, Between); (9, Between)].
 Definition accepted (f : facts) (cert : certificate) : bool :=
   if list_eq_dec bool_dec (verdicts f cert) [true; true; false; true] then true else false.
 
-(** Qwen composes "e" and U+0301, and is cut in front of the space; BERT takes the accent off. *)
+(** Qwen composes "e" and U+0301, and is cut in front of the space; BERT takes the accent off; T5's table has both as a key. *)
+Definition accent : charsmap := {| kinds := [(769, 769, Mark); (1536, 1541, Preceding)]; keys := [([101; 769], [233])] |}%N.
 Definition accents : list bool :=
   let marked := [101; 769; 46; 32; 97; 98]%N in
   let words := [([97; 98], 1); ([101], 2)]%N in
   let q := qwen2 few (small_file 3 6 5 2 0 15 true) in
   let b := bert [] [(769, [])]%N [] decomposing [(46, 46)]%N words 0%N (small_file 0 0 0 0 0 1 false) in
+  let u := t5 accent (fun w => w) (small_file 0 0 0 0 0 1 false) in
   let same x y := if list_eq_dec N.eq_dec x y then true else false in
   [same (T (tokenizer_of q) marked) (T (tokenizer_of q) [233; 46; 32; 97; 98]%N);
    check q marked [(3, Between)] (T (tokenizer_of q) marked);
-   check b marked [(3, Between)] [2; 0; 1]%N; negb (cut_allowed q Between marked 1)].
+   check b marked [(3, Between)] [2; 0; 1]%N; negb (cut_allowed q Between marked 1);
+   same (T (tokenizer_of u) marked) (T (tokenizer_of u) [233; 46; 32; 97; 98]%N);
+   check u marked [(3, Between)] (T (tokenizer_of u) marked); negb (cut_allowed u Between marked 1)].
 
 (** A Unigram whose scores are whole numbers; sums below -63 are rounded to multiples of four. *)
 Definition rounded (x y : Z) : Z := let s := (x + y)%Z in if (s <? -63)%Z then (4 * ((s + 2) / 4))%Z else s.
@@ -219,10 +224,10 @@ Theorem real_tokenizers_accept :
     [gpt2 (small_file 2 5 4 1 0 14 true); gpt2_with_space (small_file 2 5 4 1 0 14 true);
      llama3 (small_file 3 6 5 2 0 15 true); qwen2 few (small_file 3 6 5 2 0 15 true); deepseek (small_file 3 6 5 2 4 14 true);
      gemma characters; bert [(46, [32; 46])]%N [(769, [])]%N [] decomposing [(46, 46)]%N words 0%N characters;
-     t5 small_ids characters; metaspace false small_ids characters; whitespace_split (word_level words 0%N) characters;
+     t5 accent small_ids characters; metaspace [Precompiled accent] false small_ids characters; whitespace_split (word_level words 0%N) characters;
      any_behind gpt2_1 small_ids (small_file 2 5 4 1 0 14 true)] = repeat true 11 /\
-  accents = repeat true 4 /\
+  accents = repeat true 7 /\
   accepted (llama2 characters) absorbing = true /\ accepted (llama2_metaspace characters) no_edge = true /\
-  accepted (metaspace true small_ids characters) no_edge = true /\
+  accepted (metaspace [] true small_ids characters) no_edge = true /\
   cut_allowed (llama2_metaspace characters) Edge chat 3 = false.
 Proof. vm_compute. repeat split; reflexivity. Qed.

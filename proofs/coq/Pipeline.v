@@ -1,7 +1,7 @@
 (** A whole tokenizer as a program: added tokens, normalizer, pre-tokenizer, model, and [T], the ids
     of a text. These are definitions only; each is said in words beside it. *)
 From Coq Require Import List Arith Lia Bool NArith.
-From Tokpar Require Import Merging PreTokens Patterns PatternPairs Rows Pairs Ids WordPiece Forms.
+From Tokpar Require Import Merging PreTokens Patterns PatternPairs Rows Pairs Ids WordPiece Forms Clusters.
 From Tokpar Require Export AddedTokens.
 Import ListNotations.
 
@@ -14,12 +14,13 @@ Definition inside (l : class) (c : N) : bool :=
 
 (** A stage: characters replaced one by one, all others stay; a text put before each text that is not
     empty; a sign put before a text that does not begin with it, or only where the whole text begins; a
-    normal form of Unicode. *)
+    normal form of Unicode; a table of replacements on grapheme clusters. *)
 Inductive stage : Type :=
 | Each (table : list (N * text))
 | Prepend (front : text)
 | Sign (sign : N) (only_first : bool)
-| Form (tables : characters).
+| Form (tables : characters)
+| Precompiled (table : charsmap).
 
 Definition replaced (table : list (N * text)) (c : N) : text :=
   match find (fun e => (fst e =? c)%N) table with Some (_, t) => t | None => [c] end.
@@ -32,6 +33,7 @@ Definition stage_text (first : bool) (s : stage) (G : text) : text :=
   | Sign sign only_first, c :: _ =>
       if (c =? sign)%N || (only_first && negb first) then G else sign :: G
   | Form tables, _ => normal tables G
+  | Precompiled table, _ => mapped table G
   end.
 Definition stages_text (first : bool) (stages : list stage) (G : text) : text :=
   fold_left (fun G s => stage_text first s G) stages G.

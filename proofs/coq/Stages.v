@@ -3,7 +3,7 @@
     6.4-absorb-rule.md. *)
 From Coq Require Import List Arith Lia Bool NArith.
 From Tokpar Require Import Merging Seams Vocabulary PreTokens Patterns PatternPairs Rows Pairs Ids
-  Forms AddedTokens Edges Pipeline.
+  Forms Clusters AddedTokens Edges Pipeline.
 Import ListNotations.
 
 (** The two characters beside the cut of a text into L and R. *)
@@ -39,6 +39,13 @@ Definition through (s : stage) (a b : N) : option (N * N) :=
           if begins_anew tables a && begins_anew tables b && negb (is_first tables y) then Some (x, y) else None
       | _, _ => None
       end
+  | Precompiled table =>
+      if breaks table a b && ends_alone table a && starts_alone table b
+      then match last_char (char_image table a), hd_error (char_image table b) with
+           | Some x, Some y => Some (x, y)
+           | _, _ => None
+           end
+      else None
   end.
 Fixpoint through_all (stages : list stage) (a b : N) : option (N * N) :=
   match stages with
@@ -52,12 +59,15 @@ Proof. now destruct G. Qed.
 Lemma stage_text_form first tables G : stage_text first (Form tables) G = normal tables G.
 Proof. now destruct G. Qed.
 
+Lemma stage_text_mapped first table G : stage_text first (Precompiled table) G = mapped table G.
+Proof. now destruct G. Qed.
+
 Lemma through_apart s a b x y L R first : through s a b = Some (x, y) -> beside L R a b ->
   stage_text first s (L ++ R) = stage_text first s L ++ stage_text true s R /\
   beside (stage_text first s L) (stage_text true s R) x y /\
   stage_text false s R = stage_text true s R.
 Proof.
-  intros h [[l ->] [r ->]]. destruct s as [table|front|sign only|tables]; [|easy| |].
+  intros h [[l ->] [r ->]]. destruct s as [table|front|sign only|tables|table]; [|easy| | |].
   - simpl in h. rewrite !stage_text_each, !flat_map_app. split; [easy|]. split; [|easy].
     destruct (last_char (replaced table a)) as [x'|] eqn:el; [|easy].
     destruct (hd_error (replaced table b)) as [y'|] eqn:er; [|easy]. injection h as -> ->.
@@ -84,6 +94,14 @@ Proof.
     + apply last_char_spec in el as [u el]. rewrite normal_apart by easy. rewrite el.
       exists (normal tables l ++ u). apply app_assoc.
     + now apply (normal_begins tables b r y).
+  - rewrite !stage_text_mapped. cbn [through] in h.
+    destruct (breaks table a b) eqn:br; [|easy]. destruct (ends_alone table a) eqn:ea; [|easy].
+    destruct (starts_alone table b) eqn:sb; [|easy]. cbn [andb] in h.
+    destruct (last_char (char_image table a)) as [x'|] eqn:el; [|easy].
+    destruct (hd_error (char_image table b)) as [y'|] eqn:er; [|easy]. injection h as -> ->.
+    rewrite mapped_apart by easy. split; [easy|]. split; [|easy]. split.
+    + destruct (mapped_ends table l a ea) as [w ->]. apply last_char_spec in el as [u ->]. exists (w ++ u). apply app_assoc.
+    + destruct (mapped_begins table b r sb) as [w ->]. apply hd_error_spec in er as [v ->]. simpl. eauto.
 Qed.
 
 (** The normalizer is apart at the cut: N(LR) = N(L) N(R), wherever L and R begin. *)
@@ -120,7 +138,7 @@ Definition absorbed (stages : list stage) (a b : N) : option (N * N) :=
 Lemma each_app stages first second L R : forallb is_each stages = true ->
   stages_text first stages (L ++ R) = stages_text first stages L ++ stages_text second stages R.
 Proof.
-  unfold stages_text. revert L R. induction stages as [|[table| | |] stages IH]; intros L R h; try easy.
+  unfold stages_text. revert L R. induction stages as [|[table| | | |] stages IH]; intros L R h; try easy.
   cbn [fold_left]. rewrite !stage_text_each, flat_map_app. now apply IH.
 Qed.
 
@@ -132,7 +150,7 @@ Theorem stages_absorb : forall (stages : list stage) (a b x y : N) (L R : text) 
   stages_text false stages R = stages_text true stages R.
 Proof.
   intros stages a b x y L R first h [l ->] ne.
-  destruct stages as [|[|front| |] stages]; try easy. simpl in h.
+  destruct stages as [|[|front| | |] stages]; try easy. simpl in h.
   destruct (forallb is_each stages) eqn:e; [|easy]. simpl in h.
   unfold same_text in h. destruct (list_eq_dec N.eq_dec _ _) as [es|]; [|easy].
   destruct (last_char (stages_text true stages [a])) as [x'|] eqn:el; [|easy].
@@ -146,7 +164,7 @@ Proof.
     rewrite <- (each_app stages true true front (n :: G) e).
     rewrite <- (app_nil_r (front ++ n :: G)), (each_app stages f true _ [] e).
     symmetry. rewrite (each_app stages true true _ [] e). f_equal.
-    clear - e. generalize (front ++ n :: G). induction stages as [|[| | |] stages IH]; intros w; try easy.
+    clear - e. generalize (front ++ n :: G). induction stages as [|[| | | |] stages IH]; intros w; try easy.
     unfold stages_text in *. cbn [fold_left] in *. rewrite !stage_text_each. now apply IH. }
   rewrite !put by (easy || now destruct l). split; [|split; [|easy]].
   - rewrite (each_app stages true true (l ++ [a]) (b :: R) e), <- app_assoc. do 2 f_equal.
@@ -428,7 +446,7 @@ Qed.
 
 (** Nothing of a text that is empty. *)
 Lemma stages_text_nil first stages : stages_text first stages [] = [].
-Proof. unfold stages_text. induction stages as [|[| | |] stages IH]; easy. Qed.
+Proof. unfold stages_text. induction stages as [|[| | | |] stages IH]; easy. Qed.
 Lemma piece_ids_nil t first : piece_ids t first [] = [].
 Proof. unfold piece_ids. now rewrite stages_text_nil. Qed.
 

@@ -153,7 +153,7 @@ def test_ids_in_coq_are_those_of_the_checker(compiled: tuple[Path, str], family:
     definitions, terms, expected = [DEFINITIONS, ANSWERS], [], []
     for number in range(TOKENIZERS_EACH):
         world = drawn_world(rng, family, bare=number % 2 == 0)
-        while world.skips_special_tokens:
+        while world.may_hide_tokens:
             world = drawn_world(rng, family, bare=number % 2 == 0)
         definitions.append(f"Definition f_{number} : facts := {world.coq()}.")
         definitions.append(f"Definition m_{number} : bpe := {world.model.coq[len('Merges ') :]}.")

@@ -24,7 +24,7 @@ if shutil.which("coqc") is None:
 
 TEXTS_EACH, BATCH = 10, 40
 BATCHES = 50 if chosen_profile() == "deep" else drawn(5)
-IMPORTS = "Merging PatternPairs Ids WordPiece Forms Pipeline"
+IMPORTS = "Merging PatternPairs Ids WordPiece Forms Clusters Pipeline"
 
 
 @dataclass(frozen=True)
@@ -78,11 +78,12 @@ def test_the_ids_in_coq_are_the_engines(compiled: tuple[Path, str], batch: int) 
     assert cases.wrong(compiled[0]) == []
 
 
-@pytest.mark.parametrize("kind", ["unigram", "word level"])
+@pytest.mark.parametrize("kind", ["unigram", "word level", "precompiled"])
 def test_the_ids_in_coq_are_the_engines_for_other_models(
     compiled: tuple[Path, str], kind: str
 ) -> None:
-    """Any function of a piece is a model: behind all pre-tokenizers, with added tokens."""
+    """Any function of a piece is a model: behind all pre-tokenizers, with added tokens. The last
+    kind is Unigram behind Precompiled and other stages of a normalizer."""
     cases = drawn_cases(f"any model {kind}", BATCH, kinds=(kind,))
     assert sum(map(len, cases.texts)) > 0.9 * BATCH * TEXTS_EACH
     assert cases.wrong(compiled[0], f"{IMPORTS} Unigram Instances") == []

@@ -5,13 +5,14 @@ Each is about what goes wrong without one hypothesis: a property of the theorem 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
 import pytest
 import regex
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
+from tokpar_conformance.worlds.charsmaps import charsmap
 
 from tests.support.added_around import a_safe, bytes_only, with_tokens
 from tests.support.merge_tables import Table, edges, encode, greedy, run
@@ -21,6 +22,12 @@ from tests.support.seams import part, serial, wrong_in_fact
 from tests.support.small_models import bert, byte_level
 from tests.support.tokenizers_drawn import Added
 from tokpar.patterns.splits import SplitStage, decide_pairs
+
+
+def of_keys(keys: Mapping[str, str]) -> Any:
+    """Precompiled with these keys."""
+    return normalizers.Precompiled(charsmap(keys))
+
 
 # --------------------------------------------------------------------- merging: 3, 4, 7
 
@@ -270,11 +277,35 @@ def test_theorem_6_1_needs_each_condition(token: Added, text: str, p: int) -> No
         pytest.param([normalizers.Strip()], "a b", 1, id="Strip"),
         pytest.param([normalizers.Prepend("▁")], "ab", 1, id="Prepend"),
         pytest.param([normalizers.Replace(Regex(" {2,}"), " ")], "a  b", 2, id="regex"),
+        pytest.param([of_keys({"e\u0301": "é"})], "e\u0301", 1, id="cluster"),
+        pytest.param(
+            [of_keys({"\u0937\u0301": "x"})], "\u0915\u094d\u0937\u0301", 2, id="whole cluster"
+        ),
     ],
 )
 def test_theorem_6_2_needs_each_condition(stages: list[Any], text: str, p: int) -> None:
     normalized = normalizers.Sequence(stages).normalize_str
     assert normalized(text) != normalized(text[:p]) + normalized(text[p:])
+
+
+@pytest.mark.parametrize(
+    ("keys", "text", "p"),
+    [
+        pytest.param({"\u0600": "b"}, "\u0600.b", 2, id="left"),
+        pytest.param({" \u0301": "."}, "a \u0301", 1, id="right"),
+    ],
+)
+def test_behind_precompiled_both_characters_must_show(
+    keys: Mapping[str, str], text: str, p: int
+) -> None:
+    """A key takes the character beside the cut, so the pre-tokenizer does not see it."""
+    tokenizer = Tokenizer(models.WordLevel({"[UNK]": 0, "a": 1, ".": 2, "b": 3}, unk_token="[UNK]"))
+    tokenizer.normalizer = of_keys(keys)
+    splits = {".": pre_tokenizers.BertPreTokenizer, " ": pre_tokenizers.WhitespaceSplit}
+    tokenizer.pre_tokenizer = splits["." if "." in text else " "]()
+    normalized = tokenizer.normalizer.normalize_str
+    assert normalized(text) == normalized(text[:p]) + normalized(text[p:])
+    assert wrong_in_fact(tokenizer, text, p)
 
 
 @pytest.mark.parametrize(

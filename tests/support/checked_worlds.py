@@ -43,11 +43,10 @@ class CheckedWorld:
         return tokpar.load(self.tokens.engine)
 
     @property
-    def skips_special_tokens(self) -> bool:
-        """True if the engine skips special tokens: inside one Coq allows no cut, and tokpar does if
-        that token overlaps no other."""
-        is_skipping = self.tokens.engine.encode_special_tokens
-        return is_skipping and any(token.special for token in self.tokens.tokens)
+    def may_hide_tokens(self) -> bool:
+        """True if a special token that the engine skips may overlap another token: tokpar certifies
+        no cut there, and Coq looks at the text."""
+        return self.adapter.facts.added_token_cuts_refused is not None
 
     @cached_property
     def table(self) -> PairTable:

@@ -13,9 +13,11 @@ from typing import Any
 import regex
 import tiktoken
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
+from tokpar_conformance.worlds.charsmaps import charsmap
 
 from tests.recipes.coq_tables import coq_row
 from tests.support.certified import oniguruma_patterns
+from tests.support.cluster_tables import charsmap_coq, drawn_keys
 from tests.support.form_tables import form_tables
 from tests.support.windows_brute import ask, asked
 from tokpar.compiled.quick_check import FORMS
@@ -150,7 +152,18 @@ class Facts:
 # ------------------------------------------------------------------------------ normalizers
 
 
-def drawn_stage(rng: random.Random) -> tuple[normalizers.Normalizer, str, str]:
+Stage = tuple[normalizers.Normalizer, str, str]
+
+
+def drawn_precompiled(rng: random.Random) -> Stage:
+    """A table of replacements, as `drawn_stage`."""
+    alphabet = f"{LETTERS}e{MARKS}"
+    keys = drawn_keys(rng, alphabet, ("", " ", "a", "ab", "\u00e9", MARK, " \u0301"))
+    engine = normalizers.Precompiled(charsmap(keys))
+    return engine, f"Precompiled {charsmap_coq(KNOWN, keys)}", "".join([*keys, MARKS])
+
+
+def drawn_stage(rng: random.Random) -> Stage:
     """A stage of a normalizer, the stage of Coq, and characters that show what it does."""
     match rng.randrange(7):
         case 6:
@@ -463,13 +476,20 @@ def drawn_worlds(seed: str, kinds: Sequence[str] = KINDS) -> Iterator[World]:
     rng = random.Random(seed)
     while True:
         for kind in kinds:
-            yield drawn_tiktoken(rng) if kind == "tiktoken" else drawn_tokenizer(rng, kind)
+            if kind == "tiktoken":
+                yield drawn_tiktoken(rng)
+            elif kind == "precompiled":
+                yield drawn_tokenizer(rng, "unigram", [drawn_precompiled(rng)])
+            else:
+                yield drawn_tokenizer(rng, kind)
 
 
-def drawn_tokenizer(rng: random.Random, kind: str) -> World:
-    """A tokenizer of Hugging Face: normalizer, pre-tokenizer and model are drawn one by one."""
+def drawn_tokenizer(rng: random.Random, kind: str, first: Sequence[Stage] = ()) -> World:
+    """A tokenizer of Hugging Face: normalizer, pre-tokenizer and model are drawn one by one.
+
+    `first`: stages of the normalizer before those that are drawn."""
     model, pre = MODELS[kind](rng), drawn_pretokenizer(rng)
-    stages = [drawn_stage(rng) for _ in range(rng.choice([0, 1, 2, 3, 3]))]
+    stages = [*first, *(drawn_stage(rng) for _ in range(rng.choice([0, 1, 2, 3, 3])))]
     engine, parts = Tokenizer(model.engine), [*pre.parts]
     if kind == "bytes":
         parts.append(pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False))
