@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from itertools import cycle
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -129,8 +130,26 @@ def freeze() -> None:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def kept_by_files_before() -> None:
+def kept_by_files_before(request: pytest.FixtureRequest) -> Iterator[None]:
     freeze()
+    yield
+    forget(request.module)
+
+
+def forget(module: ModuleType) -> None:
+    """Empties the caches of a file of tests, and of drawn tokenizers: one keeps 6 MB of tables
+    or more, and what is frozen is not collected if it is in a cycle, as adapters are."""
+    own = [each for each in vars(module).values() if is_of(module, each)]
+    if "tests.support.tokenizers_drawn" in sys.modules:
+        own.append(sys.modules["tests.support.tokenizers_drawn"].build)
+    for each in own:
+        if hasattr(each, "cache_clear"):
+            each.cache_clear()
+
+
+def is_of(module: ModuleType, each: object) -> bool:
+    """True for a function that the module defines."""
+    return getattr(each, "__module__", "") == module.__name__
 
 
 needs_kernel = pytest.mark.skipif(kernel_modules.CALL is None, reason="the kernel is not compiled")

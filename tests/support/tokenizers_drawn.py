@@ -491,7 +491,7 @@ def _(spec: TiktokenSpec) -> tiktoken.Encoding:
     )
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=16)
 def build(spec: HFSpec | TiktokenSpec) -> Any:
     """The tokenizer of a spec; one shared object for equal specs."""
     return made(spec)
@@ -684,14 +684,14 @@ def contents(tokenizer: Any) -> tuple[str, ...]:
     return tuple(token.content for token in tokenizer.get_added_tokens_decoder().values())
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=16)
 def texts_with(
     added: tuple[str, ...], max_size: int, tokens: tuple[str, ...] = ()
 ) -> st.SearchStrategy[str]:
     return texts(added=added, tokens=tokens, max_size=max_size)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=16)
 def token_texts(tokenizer: Any, most: int = 200) -> tuple[str, ...]:
     """Up to `most` tokens of two or more characters, as they stand in texts."""
     if isinstance(tokenizer, tiktoken.Encoding):
