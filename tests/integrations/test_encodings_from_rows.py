@@ -12,7 +12,7 @@ from unittest import mock
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tokenizers import AddedToken, Tokenizer, normalizers
+from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
 
 import tokpar
 from tests.conftest import at_most, divided
@@ -189,3 +189,20 @@ def test_a_model_that_is_trained_after_the_call_leaves_the_answers_to_the_engine
     ):
         assert batch.tokens() == original("left")(TEXT).tokens()
         assert batch[0].char_to_token(5) == original("left")(TEXT).char_to_token(5)
+
+
+def test_a_column_that_only_the_engine_has_is_sought_once_for_all_texts() -> None:
+    """The token of an unknown piece is its text. Each of the texts asks for its tokens."""
+    transformers = pytest.importorskip("transformers")
+    model = models.Unigram([("<unk>", 0.0), ("▁", -1.0), ("a", -1.0)], unk_id=0)
+    own = Tokenizer(model)
+    own.pre_tokenizer = pre_tokenizers.Metaspace()
+    texts = ["a aa", "a xa", "aaa"]
+    expected = [encoding.tokens for encoding in own.encode_batch(texts)]
+    ours = tokpar.as_hf(transformers.PreTrainedTokenizerFast(tokenizer_object=own))
+    parts = EncodedCall._parts
+    with mock.patch.object(EncodedCall, "_parts", autospec=True, side_effect=parts) as sought:
+        for _ in range(2):
+            found = ours(texts).encodings
+            assert [encoding.tokens for encoding in found] == expected
+    assert [call.args[1:] for call in sought.call_args_list].count(("tokens",)) == 2

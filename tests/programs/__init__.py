@@ -13,6 +13,7 @@ MACHINERY = (
     "small_models",
     "tokenizer_files",
     "turns",
+    "unigram_files",
     "web_server",
 )
 """Modules of this folder that are no programs."""

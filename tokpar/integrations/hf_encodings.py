@@ -110,15 +110,21 @@ class EncodedCall(Sequence[Any]):
 
     def column(self, name: str) -> list[list[Any]]:
         """One column of the result, with a list for each text. Raises as `kept_spans` does."""
-        known = self._columns.get(name)
+        if name not in self._columns:
+            try:
+                parts = self._parts(name)
+            except OWN_ANSWERS:
+                self._columns[name] = None  # each of the texts asks
+                raise
+            self._columns[name] = self.columns.lists(name, self.frame, self.kept_ids, parts)
+        known = self._columns[name]
         if known is None:
-            parts = self._parts(name)
-            known = self.columns.lists(name, self.frame, self.kept_ids, parts)
-            self._columns[name] = known
+            raise LookupError(f"only the engine knows {name}")
         return known
 
     @cached_property
-    def _columns(self) -> dict[str, list[list[Any]]]:
+    def _columns(self) -> dict[str, list[list[Any]] | None]:
+        """The columns by name; None for one that the engine has by itself."""
         return {}
 
     @cached_property
