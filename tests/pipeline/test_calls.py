@@ -15,6 +15,7 @@ from tokenizers import AddedToken, Tokenizer
 
 import tokpar
 from tests.support.tokenizers_drawn import DATA, VOCAB
+from tokpar import calls
 
 FILE = str(DATA / "default.json")
 TEXT = "the cat sat on the mat"
@@ -83,3 +84,15 @@ def test_threads_may_call_at_once() -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_an_object_that_is_what_it_was_keeps_its_encoder() -> None:
+    tokenizer = own()
+    for _ in "12":
+        tokpar.encode(TEXT, tokenizer)
+    (kept,) = calls._object_encoders[tokenizer].values()
+    tokpar.encode(TEXT, tokenizer)
+    assert [*calls._object_encoders[tokenizer].values()] == [kept]
+    tokenizer.enable_truncation(3)
+    tokpar.encode(TEXT, tokenizer)
+    assert [*calls._object_encoders[tokenizer].values()] != [kept]

@@ -16,8 +16,9 @@ from tokpar.contract.interfaces import facts_of
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError
 from tokpar.pipeline.chunks_at_cuts import split_without_overlaps
-from tokpar.pipeline.joining import sound_joins
+from tokpar.pipeline.joining import Recount, sound_joins
 from tokpar.results.adding_up import Part, encode_parts, parts_between, place_seams
+from tokpar.results.seams import Everywhere
 from tokpar.types import Chunk, Join, Piece, Rows, Seam
 
 
@@ -105,3 +106,19 @@ def test_a_text_that_may_be_cut_anywhere_is_left_to_chunks_that_overlap() -> Non
     assert split is not None
     assert len(split.chunks) == 1
     assert split.why
+
+
+def test_ids_before_derived_cuts_are_counted_and_a_changed_count_is_an_error() -> None:
+    adapter, text = adapter_of(named("deepseek_part")), "one two  three four.\nfive é six " * 3
+    ids = [len(adapter.encode(text[:place])) for place in range(len(text) + 1)]
+    licence = Seam(0, "PAIR", "20")
+    regions = np.array([[0, 31], [63, len(text)]], dtype=np.int64)
+    counts = np.array([[ids[start], ids[stop]] for start, stop in regions.tolist()])
+    found = Recount(text, adapter, Everywhere(licence, regions), counts)
+    places = found.positions().tolist()
+    assert found.count() == len(places) > 5
+    assert found.tokens().tolist() == [ids[place] for place in places]
+    counts[1, 1] += 1
+    with pytest.raises(EngineError, match="and now gives") as raised:
+        found.tokens()
+    assert (raised.value.start, raised.value.stop) == (63, len(text))

@@ -16,6 +16,8 @@ import tokpar
 from tests.support.drawn_runs import adapter_of, any_tokenizer
 from tests.support.tokenizers_drawn import contents, named_tokenizers, texts_with
 from tokpar.encoder import BATCH_BYTES
+from tokpar.errors import EngineError
+from tokpar.pipeline import text_batches
 
 pytestmark = pytest.mark.ids
 
@@ -153,3 +155,15 @@ def test_a_column_is_read_in_batches_that_hold_each_text_once(batch_bytes: int) 
     with tokpar.Encoder() as encoder:
         found = [row.ids.tolist() for row in encoder.encode_iter(column, batch_bytes=batch_bytes)]
         assert found == [encoder.encode(text).ids.tolist() for text in texts]
+
+
+def test_a_text_that_fails_when_its_encoding_is_made_is_named_by_its_number() -> None:
+    def encode(texts: Any) -> Any:
+        def row(k: int) -> Any:
+            raise EngineError("it cannot", 1, 2)
+
+        return row
+
+    with pytest.raises(EngineError, match=r"^text 7: it cannot") as raised:
+        text_batches._rows_of(["a", "b", "c"], encode, 5)(2)
+    assert raised.value.row == 7
