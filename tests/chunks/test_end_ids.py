@@ -13,9 +13,10 @@ import tokpar
 from tests.chunks.brute_force import called, own_tokenizer
 from tests.conftest import cases
 from tests.support.drawn_runs import NAMES, adapter_of, any_tokenizer, drawn_text, named
+from tests.support.fakes import WordHash
 from tests.support.paths import VOCAB
 from tests.support.tokenizers_drawn import plain_copy
-from tokpar.chunks import end_ids
+from tokpar.chunks import encoded_text, end_ids
 from tokpar.contract.interfaces import PostProcesses
 from tokpar.errors import OptionError
 
@@ -171,3 +172,27 @@ def test_a_truncation_to_no_id_keeps_no_id() -> None:
     encoder = tokpar.Encoder(tokenizer)
     for side in ("left", "right"):
         assert encoder.encode("some words", max_tokens=3, side=side).ids.tolist() == []
+
+
+@pytest.mark.parametrize("side", ["right", "left"])
+def test_the_ends_of_a_long_text_are_encoded_without_the_rest(side: Any) -> None:
+    adapter, text = adapter_of(named("deepseek_part")), "some words of a text, and more. " * 400
+    whole = adapter.encode(text).tolist()
+    part, ids = end_ids.kept_part(text, adapter, adapter.encode, 20, side)
+    assert 20 <= len(ids) < len(part) < len(text) // 4
+    assert ids.tolist() == (whole[: len(ids)] if side == "right" else whole[-len(ids) :])
+    refused = WordHash()
+    assert end_ids.kept_part(text, refused, refused.encode, 20, side)[0] == text
+
+
+def test_tokens_before_a_place_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoded_text, "REGION", 2000)
+    monkeypatch.setattr(encoded_text, "LOCATED", 2000)
+    with tokpar.Encoder(named("deepseek_part")) as encoder:
+        text = "some words of a text, and more. " * 600
+        whole = encoded_text.EncodedText(text, encoder.tokenizer, encoder.rows_of_parts, 0)
+        starts, most = encoder.encode(text).char_spans[:, 0].tolist(), 0
+        for k in range(0, len(starts) - 100, 200):
+            assert whole.start_behind(starts[k], 50) == starts[k + 50]
+            most = max(most, len(whole.ids))
+    assert most < len(starts) // 2

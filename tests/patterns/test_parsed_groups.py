@@ -9,6 +9,8 @@ import pytest
 from tests.support.drawn_runs import adapter_of, named
 from tokpar.contract.interfaces import facts_of
 from tokpar.cuts.finder import finder_for
+from tokpar.patterns import charclass_cache
+from tokpar.patterns.charclass_cache import CODE_POINTS
 from tokpar.patterns.class_tables import merge_ranges
 from tokpar.patterns.pattern_parser import PatternReader, RefusedProofError, _show
 
@@ -50,3 +52,18 @@ def test_digits_are_short_pre_tokens_and_words_are_not() -> None:
     assert pairs.table.parts_often("1234567890" * 30)
     assert pairs.table.parts_often("1 2 3 4 5 6 7 8 9 " * 30)
     assert not pairs.table.parts_often("some words of a text, and a few more of them " * 30)
+
+
+@pytest.mark.parametrize("engine", ["oniguruma", "fancy-regex"])
+def test_a_stored_class_is_asked_about_on_both_sides_of_each_edge(engine: str) -> None:
+    last = CODE_POINTS - 1
+    right = ((0, 96), (98, 0xD7FF), (0xE000, last))
+    assert charclass_cache._agrees("[^a]", engine, right)
+    for wrong in (
+        ((1, 96), *right[1:]),  # U+0000
+        ((0, 95), *right[1:]),
+        ((0, 97), *right[1:]),
+        ((0, 96), (99, 0xD7FF), right[2]),
+        (*right[:2], (0xE000, last - 1)),
+    ):
+        assert not charclass_cache._agrees("[^a]", engine, wrong)

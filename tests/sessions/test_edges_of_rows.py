@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,12 @@ from tests.support.fakes import WordHash
 from tests.support.tokenizers_drawn import named_tokenizers
 from tokpar.contract.interfaces import facts_of
 from tokpar.cuts.stable_cuts import stable_cuts_for
+from tokpar.errors import OptionError
 from tokpar.process import kernel_modules
 from tokpar.sessions.editing import COMPILED_SEGMENT, SEGMENT
-from tokpar.sessions.pins import TranscriptRow, _edges_in
-from tokpar.sessions.rope import Segment, rope_of
+from tokpar.sessions.pins import TranscriptRow, _edges_in, _Judge, bytes_of_pin
+from tokpar.sessions.rope import Node, Segment, join_ropes, join_until, rope_of
+from tokpar.sessions.session import _identity
 from tokpar.sessions.streaming import encodes_parts
 
 TEXT = "It's 1,234 words of plain prose, and more. " * 40
@@ -80,3 +83,62 @@ def test_parts_are_encoded_where_post_processing_only_inserts_and_cuts_are_certi
     assert not encodes_parts(adapter)
     assert [id_ for ids in tokpar.stream([*TEXT], own) for id_ in ids] == own.encode(TEXT).ids
     assert not encodes_parts(WordHash())
+
+
+def test_the_bytes_of_a_pin_are_those_of_its_text() -> None:
+    ids, cl100k = np.array([1, 2], dtype=np.uint32), tokpar.load(named_tokenizers()["cl100k_part"])
+    with pytest.raises(OptionError, match="do not spell their text"):
+        bytes_of_pin(WordHash(), ids, None)
+    assert bytes_of_pin(WordHash(), ids, "é") == "é".encode()
+    own = np.asarray(cl100k.encode("one two"))
+    assert bytes_of_pin(cl100k, own, None) == bytes_of_pin(cl100k, own, "one two") == b"one two"
+    with pytest.raises(OptionError, match="the ids of the pin spell b'one two'"):
+        bytes_of_pin(cl100k, own, "one")
+
+
+def test_no_window_of_a_transcript_holds_half_a_character() -> None:
+    cuts = stable_cuts_for(facts_of(tokpar.load(named_tokenizers()["deepseek_part"])))
+    windows = _Judge("ab\udc80\udc81cd e\udc82", cuts)._windows
+    assert [(start, window.text) for start, window in windows] == [
+        (0, "ab"),
+        (3, ""),
+        (4, "cd e"),
+        (9, ""),
+    ]
+
+
+def test_segments_that_start_before_a_place_are_one() -> None:
+    segments = [
+        Segment(text, np.array([k], np.uint32)) for k, text in enumerate(["ab", "c", "def"])
+    ]
+    found = {least: [each.text for each in join_until(segments, least)] for least in range(5)}
+    assert found == {
+        0: ["ab", "c", "def"],
+        1: ["ab", "c", "def"],
+        2: ["ab", "c", "def"],
+        3: ["abc", "def"],
+        4: ["abcdef"],
+    }
+    assert join_until([], 3) == []
+
+
+def test_joined_ropes_are_balanced() -> None:
+    draw = random.Random(7)
+    ropes: list[Any] = [
+        rope_of([Segment("a", np.array([0], np.uint32))] * size) for size in range(1, 30)
+    ]
+    for _ in range(60):
+        joined = join_ropes(draw.choice(ropes), draw.choice(ropes))
+        ropes[draw.randrange(len(ropes))] = joined
+        nodes = [joined]
+        while nodes:
+            node = nodes.pop()
+            if isinstance(node, Node):
+                assert abs(node.left.height - node.right.height) <= 1
+                nodes += [node.left, node.right]
+
+
+def test_a_tokenizer_is_named_with_its_fingerprint() -> None:
+    adapter = tokpar.load(named_tokenizers()["deepseek_part"])
+    assert _identity(adapter) == f"{adapter.name} (fingerprint {adapter.fingerprint[:12]}...)"
+    assert _identity(WordHash()) == "word hash (no fingerprint)"
