@@ -17,7 +17,7 @@ from tests.conftest import cases, needs_kernel
 from tests.support.calls_drawn import ATOMS, GPT2, PATTERNS, QWEN
 from tokpar.compiled.call_tables import byte_arrays, call_of
 from tokpar.compiled.merges import GateError, merges_of
-from tokpar.compiled.quick_check import FORMS, quick_check
+from tokpar.compiled.quick_check import CHANGES, FORMS, quick_check
 from tokpar.formats.vocabulary import letters_of
 
 pytestmark = [pytest.mark.ids, needs_kernel]
@@ -363,6 +363,25 @@ def test_text_that_passes_the_quick_check_is_its_own_normal_form(form: Any) -> N
         text = "".join(map(chr, codes))
         assert engine.normalize_str(text) == text
     assert seen > 300
+
+
+@pytest.mark.parametrize("kind", [*FORMS, "Lowercase", "StripAccents"])
+def test_a_character_that_passes_the_quick_check_is_left_alone(kind: str) -> None:
+    table = quick_check((kind,))
+    assert table is not None
+    kept = [chr(code) for code in np.flatnonzero(table != CHANGES).tolist()]
+    assert len(kept) > 200_000
+    text = "\U0010ffff".join(kept)
+    assert getattr(normalizers, kind)().normalize_str(text) == text
+
+
+def test_vowel_signs_that_strip_accents_takes_away_are_no_text_as_it_is() -> None:
+    """U+093F is a mark that takes place (Mc)."""
+    tokenizer = tokenizer_of([GPT2], normalizers.StripAccents())
+    found = call_for(tokenizer).encode_plain(text := "x\u0939\u093f a")
+    assert type(found) is tuple
+    assert found[1]
+    assert tokpar.Encoder(tokenizer).encode(text).ids.tolist() == tokenizer.encode(text).ids
 
 
 def test_a_row_that_changes_ascii_is_refused() -> None:

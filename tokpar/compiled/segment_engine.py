@@ -194,8 +194,7 @@ class SegmentEngine:
 
     def _learn_met(self, call: Any, segments: Sequence[str], met: bytes) -> None:
         """Learn the segments that were met before: others may never come again."""
-        again = [segment for segment, flag in zip(segments, met, strict=True) if flag]
-        if again:
+        if again := [segment for segment, flag in zip(segments, met, strict=True) if flag]:
             call.finish(b"", b"", again, *self.rows(again))
 
     def _require_same(self) -> None:

@@ -97,12 +97,11 @@ def bytes_of_token(token: str) -> bytes | None:
 def neighbours(tokens: Sequence[str]) -> frozenset[str]:
     """All pairs of adjacent characters in the tokens, and the tokens of one character."""
     points = np.frombuffer("".join(tokens).encode("utf-32-le", "surrogatepass"), "<u4")
-    begins = np.zeros(len(points) + 1, np.bool_)
-    begins[np.cumsum([*map(len, tokens)], dtype=np.int64)] = True
-    left, right = points[:-1][~begins[1:-1]], points[1:][~begins[1:-1]]
-    keys = np.unique(left.astype(np.uint64) << np.uint64(32) | right)
-    both = np.stack([keys >> np.uint64(32), keys], axis=1).astype("<u4").tobytes()
-    pairs = (both[k : k + 8].decode("utf-32-le", "surrogatepass") for k in range(0, len(both), 8))
+    inside = np.ones(len(points) + 1, np.bool_)
+    inside[np.cumsum([*map(len, tokens)], dtype=np.int64)] = False
+    both = np.stack([points[:-1], points[1:]], axis=1)[inside[1:-1]].reshape(-1).view("<u8")
+    data = np.unique(both).tobytes()
+    pairs = (data[k : k + 8].decode("utf-32-le", "surrogatepass") for k in range(0, len(data), 8))
     return frozenset([*pairs, *(token for token in tokens if len(token) == 1)])
 
 

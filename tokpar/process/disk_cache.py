@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from tokpar.process import cache_files
 from tokpar.process.interrupts import ignored_os_errors, raise_foreign
 
-FORMAT = f"13 {sys.byteorder}"
+FORMAT = f"14 {sys.byteorder}"
 _SUFFIX, _BLOCK = ".arrays", 64
 _HEAD = 2 * _BLOCK  # bytes: key, length of the list of arrays, length of the file
 _SEAL = 64  # bytes at the end: the SHA-256 as hexadecimal digits
