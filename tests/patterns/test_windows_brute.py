@@ -68,6 +68,23 @@ def test_windows_of_drawn_patterns_are_exactly_the_safe_ones(
     check_witnesses(windows, brute)
 
 
+ROWS = [
+    ("ab?(?=a)|(?:bc[^a])+", "[bc](?!b)"),
+    ("bc*(?=b)", "(?:cab)+b(?=c)|c*c+(?!c)"),
+    ("ca(?!a)|aa(?=a)", "(?:abab)+b+(?=c)", "[^a](?!b)"),
+    ("(?:aa[^a])+(?=b)", "(?:a )+|(?:[bc]bc)+ ?(?=b)", "a?c+"),
+]
+"""A stage that begins where a match of an earlier stage ends or does not."""
+
+
+@pytest.mark.parametrize("sources", ROWS)
+def test_certified_cuts_of_rows_in_which_stages_leave_gaps_are_lossless(
+    sources: tuple[str, ...],
+) -> None:
+    splits = [SplitStage(pattern, "oniguruma") for pattern in sources]
+    assert check_certified(decided(splits, "ab c"), Brute(splits, "ab c", 6)) > 0
+
+
 @pytest.mark.parametrize("engine", ["regex", "oniguruma"])
 @RELAXED
 @given(data=st.data())
