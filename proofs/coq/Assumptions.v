@@ -5,7 +5,7 @@ From Tokpar Require Import Merging Seams Vocabulary PreTokens Ids.
 From Tokpar Require Import Patterns PatternPairs Rows Tables Pairs.
 From Tokpar Require Import Certificates WordPiece SureCuts Longest Queue Shortcuts.
 From Tokpar Require Import AddedTokens Skipped Edges Stages EndToEnd Firm Instances.
-From Tokpar Require Import Untrusted Forms Clusters Offsets.
+From Tokpar Require Import Untrusted Forms Clusters Offsets Aligned.
 
 Definition main_theorems :=
   (@definition_1, @definition_1_end, @lemma_3, @lemma_4, @lemma_4_parts, @theorem_5, @theorem_5',
@@ -32,6 +32,7 @@ Definition main_theorems :=
    @normal_apart, @normal_apart_needs_each_condition, @quick_check_right, @quick_check_needs_each_condition,
    @mapped_apart, @mapped_ends, @mapped_begins, @mapped_needs_each_condition,
    @theorem_53, @theorem_53_pieces, @theorem_53_needs_each_condition,
+   @aligned_apart, @theorem_53_normalized, @row_aligned_apart, @row_aligned_text, @theorem_53_normalized_needs_each_condition,
    @theorem_6_5, @truncated_parts, @theorem_6_5_needs_each_condition,
    @cut_right, @accepted_ids_are_right, @right_ids_are_accepted, @without_normalizer,
    @firm_cut_allowed, @firm_cut_right, @firm_needs_each_condition, @firm_cuts_allowed, @ids_between_firm_cuts,

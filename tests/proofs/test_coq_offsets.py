@@ -5,13 +5,23 @@ from __future__ import annotations
 import random
 from contextlib import suppress
 from pathlib import Path
+from string import ascii_uppercase
+from typing import Any
 
 import pytest
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from tests.support.checked_worlds import drawn_world
 from tests.support.coq_runs import computed
-from tests.support.coq_worlds import DEFINITIONS, PanicError, listed, points, truth, written
+from tests.support.coq_worlds import (
+    DEFINITIONS,
+    PanicError,
+    listed,
+    points,
+    replacing,
+    truth,
+    written,
+)
 from tests.support.profiles import cases, drawn
 
 PLACES = """Definition size_of (V : vocabulary) (i : N) : nat :=
@@ -21,7 +31,11 @@ Definition told_places (t : tokenizer) (m : bpe) (S : text) : list (list N) :=
     (places (inside (spaces t)) (inside (words t)) (raw_tokens t)
       (section_places (row_pieces (symbol_of t) (splits t))
         (fun w => map (fun i => (i, size_of (vocabulary_of m) i)) (bpe_ids m w))) true S)."""
-IMPORTS = "PatternPairs Tables Ids Pipeline EndToEnd Offsets"
+ALIGNED = PLACES.replace("told_places (t", "told_aligned tables (t").replace(
+    "(section_places (", "(aligned_places (row_aligned tables) ("
+)
+"""The same behind stages that replace characters one by one."""
+IMPORTS = "PatternPairs Tables Ids Pipeline EndToEnd Offsets Aligned"
 
 
 @pytest.mark.parametrize("family", cases(("gpt2", "cl100k", "deepseek"), ("gpt2",)))
@@ -43,6 +57,44 @@ def test_the_places_in_coq_are_the_engines(compiled: tuple[Path, str], family: s
     definitions.append("Open Scope N_scope.")
     assert computed(compiled[0], IMPORTS, terms, "\n".join(definitions)) == expected
     assert sum(map(len, expected)) > 3 * len(expected) > 50
+
+
+def drawn_replacements(rng: random.Random) -> tuple[Any, list[str]]:
+    """Stages of a normalizer that replace characters one by one, and their tables in Coq."""
+    stages, tables = [], []
+    for _ in range(rng.randint(1, 3)):
+        table = {rng.choice("ab1. A<"): rng.choice(["", "a", "ab", " ", "b1.", "A"])}
+        stages.append(normalizers.Replace(*next(iter(table.items()))))
+        if rng.random() < 0.3:
+            stages[-1], table = normalizers.Lowercase(), {c: c.lower() for c in ascii_uppercase}
+        tables.append(replacing(table).removeprefix("Each "))
+    return normalizers.Sequence(stages), tables
+
+
+def test_the_places_behind_a_normalizer_in_coq_are_the_engines(
+    compiled: tuple[Path, str],
+) -> None:
+    """Of texts with a character that is changed: ASCII."""
+    rng = random.Random("aligned")
+    definitions, terms, expected, changed = [DEFINITIONS, ALIGNED], [], [], 0
+    for number in range(6):
+        world = drawn_world(rng, "gpt2", bare=number == 0)
+        engine = world.tokens.engine
+        engine.normalizer, tables = drawn_replacements(rng)
+        definitions.append(f"Definition f_{number} : facts := {world.coq()}.")
+        definitions.append(f"Definition m_{number} : bpe := {world.model.coq[len('Merges ') :]}.")
+        told = f"told_aligned {listed(tables)} (tokenizer_of f_{number}) m_{number}"
+        for text in filter(str.isascii, world.texts(rng, drawn(200))):
+            with suppress(PanicError):
+                world.engine_ids(text)
+                row = engine.encode(text, add_special_tokens=False)
+                terms.append(f"{told} {points(text)}")
+                pairs = zip(row.ids, row.offsets, strict=True)
+                expected.append([[id_, *places] for id_, places in pairs])
+                changed += engine.normalizer.normalize_str(text) != text
+    definitions.append("Open Scope N_scope.")
+    assert computed(compiled[0], IMPORTS, terms, "\n".join(definitions)) == expected
+    assert changed > 0.3 * len(terms) > 20
 
 
 def drawn_processing(rng: random.Random, engine: Tokenizer) -> str:
