@@ -10,10 +10,12 @@ MACHINERY = (
     "__main__",
     "documents",
     "run_rows",
+    "server_processes",
     "small_models",
     "tokenizer_files",
     "turns",
     "unigram_files",
+    "vllm_requests",
     "web_server",
 )
 """Modules of this folder that are no programs."""

@@ -21,7 +21,7 @@ from tests.programs.run_rows import MARK
 from tests.programs.tokenizer_files import PACKAGE, lay_out
 
 HERE = Path(__file__).parent
-LIMIT = 1_800
+LIMIT = 3_600
 """Seconds that a program may take."""
 WITHOUT_LINKS = {"llamaindex_splitters"}
 """nltk, which it brings, refuses files that have two links, as uv installs them."""
@@ -186,7 +186,8 @@ def line_of(row: dict[str, Any]) -> str:
     new, seen = ratios_of(row)
     what = "differs" if row["difference"] else "equal"
     size = f"{row['texts']} x {row['characters'] // max(row['texts'], 1):,}"
-    return f"{row['program']:24} {row['call']:44} {size:>14} new {new:6.2f} seen {seen:6.2f} {what}"
+    line = f"{row['program']:24} {row['call']:44} {size:>14} new {new:6.2f} seen {seen:6.2f} {what}"
+    return f"{line}; {row['note']}" if row["note"] else line
 
 
 def last_words(error: Exception) -> str:

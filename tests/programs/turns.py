@@ -22,7 +22,7 @@ class Row:
     `new_own`, `new_ours`: each text for the first time; `seen_own`, `seen_ours`: again, the least
     of some rounds.
     `difference`: empty if the program returned the same for all texts, otherwise a text and what it
-    got."""
+    got. `note`: what the row says beside it."""
 
     call: str
     texts: int
@@ -32,6 +32,7 @@ class Row:
     seen_own: float
     seen_ours: float
     difference: str
+    note: str = ""
 
     @property
     def new(self) -> float:
@@ -55,8 +56,8 @@ def compare(
     """Returns the row of a call: `own` and `ours` get the same `texts` in turn.
 
     `clock` returns seconds, by default those of `processor_time`. Seen texts are timed `rounds`
-    times. Both get the first text before, so that no import and no table is counted. What they
-    return is compared by `==`."""
+    times; with 0 the row has the seconds of new texts twice. Both get the first text before, so
+    that no import and no table is counted. What they return is compared by `==`."""
     first, *texts = texts
     clock = clock or processor_time
     for run in (own, ours):
@@ -75,7 +76,7 @@ def compare(
         for text in texts:
             for side, run in enumerate((own, ours)):
                 totals[side] += _timed(run, text, clock)[1]
-    least = [min(totals[side] for totals in again) for side in (0, 1)]
+    least = [min(totals[side] for totals in again or [spent]) for side in (0, 1)]
     characters = sum(map(_characters, texts))
     return Row(call, len(texts), characters, *spent, *least, difference)
 
@@ -110,4 +111,8 @@ def _timed(run: Callable[[Any], Any], text: Any, clock: Callable[[], float]) -> 
 
 
 def _characters(text: Any) -> int:
-    return len(text) if isinstance(text, str) else sum(map(_characters, text))
+    if isinstance(text, dict):
+        text = [*text.values()]
+    if isinstance(text, (list, tuple)):
+        return sum(map(_characters, text))
+    return len(text) if isinstance(text, str) else 0

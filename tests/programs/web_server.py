@@ -6,13 +6,14 @@ import json
 import os
 import socket
 import subprocess
+import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-SECONDS = 600
+SECONDS = 1_200
 """How long a server may take to answer for the first time."""
 
 
@@ -30,32 +31,33 @@ def served(command: Sequence[str], port: int, path: str = "/", **variables: str)
     `path`: what the server answers as soon as it is ready. Raises RuntimeError with the end of the
     server's output if it ends or does not answer."""
     address = f"http://127.0.0.1:{port}"
-    # its own group, so that its workers end with it
-    process = subprocess.Popen(
-        command,
-        env=os.environ | variables,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    try:
-        _wait_for(process, address + path)
-        yield address
-    finally:
-        process.terminate()
-        process.communicate(timeout=60)
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as output:  # a pipe that is full stops it
+        process = subprocess.Popen(
+            command,
+            env=os.environ | variables,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            if not _answers(process, address + path):
+                output.seek(0)
+                raise RuntimeError(output.read()[-2_000:])
+            yield address
+        finally:
+            process.terminate()
+            process.wait(timeout=60)
 
 
-def _wait_for(process: subprocess.Popen[str], address: str) -> None:
+def _answers(process: subprocess.Popen[bytes], address: str) -> bool:
+    """Returns True once the server answers; False if it ends, or does not in time."""
     end = time.monotonic() + SECONDS
     while time.monotonic() < end and process.poll() is None:
         try:
             urllib.request.urlopen(address, timeout=10).close()
-            return
+            return True
         except OSError:
             time.sleep(0.5)
-    process.terminate()
-    raise RuntimeError(process.communicate()[0][-2_000:])
+    return False
 
 
 def posted(address: str, question: Any) -> Any:
