@@ -7,6 +7,7 @@ import random
 from dataclasses import dataclass
 from typing import Any
 
+from tokpar_conformance.worlds.characters import kinds_of_characters
 from tokpar_conformance.worlds.models import ATOMS, draw_model
 from tokpar_conformance.worlds.stages import (
     draw_added,
@@ -32,10 +33,13 @@ class World:
 
     def text(self, draw: random.Random, most: int = 25) -> str:
         """Returns a text of up to `most` parts; parts of parts among them. At most one of them is
-        longer than 100 characters."""
-        found, is_long = [], draw.random() < 0.05
+        longer than 100 characters. Every third text has characters of a few kinds."""
+        found, is_long, atoms = [], draw.random() < 0.05, ATOMS
+        if draw.random() < 0.35:
+            kinds = draw.choices(kinds_of_characters(), k=4)
+            atoms = [*map(draw.choice, kinds), *draw.sample(ATOMS, 5)]
         for _ in range(draw.randint(0, most)):
-            part = draw.choice(ATOMS if draw.random() < 0.6 or not self.parts else self.parts)
+            part = draw.choice(atoms if draw.random() < 0.6 or not self.parts else self.parts)
             size = len(part) if draw.random() < 0.8 else draw.randint(0, len(part))
             if size > 100 and not is_long:
                 size = draw.randint(1, 100)
