@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.drawn_runs import adapter_of, named
 from tests.support.fakes import WordHash
-from tokpar.compiled import utf8_texts
+from tokpar.compiled import compiled_call, utf8_texts
 from tokpar.compiled.character_tables import character_stages
 from tokpar.compiled.charsmap_tables import _string_of
 from tokpar.compiled.merges import GateError
@@ -138,3 +138,11 @@ def test_a_long_segment_is_cut_where_a_cut_is_certified() -> None:
     assert SegmentEngine._find_cut(engine, "onetwothree", 3) is None
     refused: Any = SimpleNamespace(facts=facts_of(WordHash()))
     assert SegmentEngine._find_cut(refused, text, 3) is None
+
+
+@pytest.mark.parametrize("workers", [1, 2, 8])
+@pytest.mark.parametrize("sizes", [[], [3], [3, 4], [0, 0], [1 << 20] * 9, [1, 1 << 22, 1]])
+def test_each_text_is_in_one_block(sizes: list[int], workers: int) -> None:
+    blocks = compiled_call._blocks(np.array(sizes, dtype=np.int64), workers)
+    numbers = [*range(len(sizes))]
+    assert [k for block in blocks for k in numbers[block]] == numbers
