@@ -26,6 +26,7 @@ from tests.pipeline.doors import (
 )
 from tests.support.tokenizers_drawn import is_panic, may_never_end
 from tokpar.contract.adapter import later_call_of
+from tokpar.contract.interfaces import facts_of
 from tokpar.errors import OptionError
 
 
@@ -110,8 +111,15 @@ def check_plain(
         ids = own_ids(own, text)
         check_ends(rng, encoder, ids, text)
         check_chunks(rng, encoder, own, text[:60], rng.choice(BOUNDARIES))
-        spans = [tuple(each) for each in encoder.encode(text).char_spans.tolist()]
-        assert spans == own.encode(text).offsets, text
+        try:
+            spans = [tuple(each) for each in encoder.encode(text).char_spans.tolist()]
+        except LookupError as error:  # the engine may misplace tokens, or takes one at random
+            unproved = facts_of(encoder.tokenizer).unprovable or ""
+            if "wrong places" not in str(error) and "at random" not in unproved:
+                raise
+            seen["texts without places"] += 1
+        else:
+            assert spans == own.encode(text).offsets, text
     check_session(rng, encoder, own, texts)
     seen["sessions"] += 1
 
