@@ -25,7 +25,12 @@ class Room(NamedTuple):
 
 
 DOORS = "pipeline/test_doors.py pipeline/test_regressions.py"
-SWEEP = ("test_call_sweep.py", "test_call_checks.py", "test_merges_gate.py")
+SWEEP = (
+    "test_call_sweep.py",
+    "test_call_sure_cuts.py",
+    "test_call_checks.py",
+    "test_merges_gate.py",
+)
 ROOMS = {
     "untrusted": Room("untrusted/*.py", "untrusted certificate/test_untrusted.py"),
     "decoding": Room("decoding/*.py", "decoding"),
