@@ -153,6 +153,11 @@ CONDITIONS = {
         "中文",
         without_joins(AFTER_BYTE, BEFORE_BYTE),
     ),
+    "rules behind the least byte": (
+        merges_of(*SCRIPT, (b"\x80", "文"), (b"\xe4", b"\xb8"), (b"\xe4\xb8", b"\x80")),
+        "一文",
+        without_joins(AFTER_BYTE, BEFORE_BYTE),
+    ),
     "rules before a byte": (
         merges_of(*MIDDLE, ("中", b"\xe6"), ("x", "中"), *SCRIPT),
         "x中文",

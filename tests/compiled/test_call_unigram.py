@@ -68,6 +68,26 @@ def test_drawn_pre_tokens_have_the_ids_of_the_rule() -> None:
             assert expected == own_ids(tokenizer, text, special=True), (seed, text)
 
 
+@pytest.mark.parametrize("size", [15, 16, 17])
+def test_a_pre_token_is_no_segment_of_the_same_bytes(size: int) -> None:
+    """The normalizer makes "b" of "c", and "a" of "b"; the learned words are moved meanwhile."""
+    pieces = [("<unk>", 0.0), *((char, -2.0 - 0.1 * k) for k, char in enumerate("abxyz"))]
+    tokenizer = small(pieces, prepend_scheme="never")
+    replaced = [stage("Replace", pattern={"String": a}, content=b) for a, b in ("ba", "cb")]
+    config = json.loads(tokenizer.to_str()) | {
+        "normalizer": stage("Sequence", normalizers=replaced)
+    }
+    tokenizer = Tokenizer.from_str(json.dumps(config))
+    call = native_call(tokenizer)
+    text = "c" * size + " x"
+    assert ids_of_call(call, text) == tokenizer.encode(text).ids
+    for number in range(4000):
+        word = np.base_repr(number, 3).translate(str.maketrans("012", "xyz"))
+        ids_of_call(call, f"x{word} x")
+    for text in ("b" * size, "c" * size) * 2:
+        assert ids_of_call(call, text) == tokenizer.encode(text).ids
+
+
 @pytest.mark.parametrize("scheme", ["always", "first", "never"])
 @pytest.mark.parametrize("split", [True, False])
 def test_a_loaded_tokenizer_asks_the_engine_for_no_segment(
