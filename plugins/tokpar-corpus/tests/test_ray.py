@@ -6,9 +6,11 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from corpora import contents, many, write_rows
@@ -126,6 +128,34 @@ def test_a_worker_that_is_always_killed_ends_the_build_which_can_be_resumed(
     assert not list(out.glob(".unfinished-*"))
     build(path, out, resume=True, **LONG)
     assert contents(out) == contents(tmp_path / "local")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_part_of_a_node_that_is_lost_is_built_on_another_one(tmp_path: Path) -> None:
+    ray = pytest.importorskip("ray", reason="Ray has no wheel for every Python")
+    utils = pytest.importorskip("ray.cluster_utils")
+    ray.shutdown()  # that of the other tests has one node
+    paths, out = long_parts(tmp_path), tmp_path / "ray"
+    local = build(paths, tmp_path / "local", **LONG)
+    nodes = utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    try:
+        node = nodes.add_node(num_cpus=1)
+        lost = threading.Thread(target=lose, args=(nodes, node, out))
+        lost.start()
+        manifest = build(paths, out, backend="ray", ray_address=nodes.address, **LONG)
+        lost.join()
+        assert len(nodes.list_all_nodes()) == 1
+    finally:
+        nodes.shutdown()
+    assert manifest == local
+    assert contents(out) == contents(tmp_path / "local")
+
+
+def lose(nodes: Any, node: Any, out: Path) -> None:
+    """Kills the node of a cluster as soon as both parts have a shard."""
+    while not all(any(out.glob(f"shard-0000{part}-*.bin")) for part in (0, 1)):
+        time.sleep(0.002)
+    nodes.remove_node(node, allow_graceful=False)
 
 
 @contextmanager

@@ -1,13 +1,14 @@
 """Runs a build on a Ray cluster: each part is one task of an actor, which keeps its tokenizer.
 
 The inputs and the folder of the shards must have the same names on all machines. Only the driver
-writes the journal, after the shards of a task are on the disk. If a worker dies, Ray runs its task
-again."""
+writes the journal, after the shards of a task are on the disk. If a worker dies, another one builds
+its part: its machine may be gone, and Ray's own retries ask for it there until they are used up."""
 
 from __future__ import annotations
 
 import signal
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -23,8 +24,12 @@ from tokpar_corpus.journal import Entry, FinishedShards, Head
 from tokpar_corpus.local import PartBuilder
 
 RETRIES = 3
+"""How often a part is built again whose worker died."""
 PATIENCE = 60.0
 """How many seconds the cluster may take to end the workers."""
+_LOOK = 5.0
+"""Seconds after which a driver that waits for workers looks whether it is stopped."""
+_Task = tuple[int, FinishedShards]
 OnPart = Callable[[list[Entry], Progress], object]
 
 
@@ -46,6 +51,10 @@ class RayWorker:
             raise OptionError("a worker finds other inputs: they must have the same names there")
         return job
 
+    def is_ready(self) -> bool:
+        """True, once there is a core for this worker."""
+        return True
+
     def build(self, number: int, finished_shards: FinishedShards) -> tuple[list[Entry], Progress]:
         """Writes the unfinished shards of a part. Returns their journal entries, and the counts."""
         progress, entries = Progress(), list[Entry]()
@@ -56,7 +65,7 @@ class RayWorker:
 
 def build_on_ray(
     job: BuildJob,
-    todo: list[tuple[int, FinishedShards]],
+    todo: list[_Task],
     on_part: OnPart,
     is_stopped: Callable[[], bool],
 ) -> None:
@@ -70,48 +79,91 @@ def build_on_ray(
     ray = _ray()
     with _cluster(ray, job.request.ray_address):
         cores = int(ray.cluster_resources().get("CPU", 1))
-        count = min(job.request.workers or cores, cores, len(todo))
-        remote = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=RETRIES)(RayWorker)
-        workers = [remote.remote(job.request, job.head) for _ in range(count)]
-        idle, waiting = list(workers), todo[::-1]
-        running: dict[Any, Any] = {}
+        remote = ray.remote(num_cpus=1)(RayWorker)
+        crew = _Crew(ray, lambda: remote.remote(job.request, job.head))
         try:
-            while running or (waiting and not is_stopped()):
-                while idle and waiting and not is_stopped():
-                    worker = idle.pop()
-                    running[worker.build.remote(*waiting.pop())] = worker
-                if running:
-                    (ended,), _ = ray.wait(list(running), num_returns=1)
-                    on_part(*_result(ray, ended))
-                    idle.append(running.pop(ended))
+            for _ in range(min(job.request.workers or cores, cores, len(todo))):
+                crew.hire()
+            for entries, progress in crew.build(todo, is_stopped):
+                on_part(entries, progress)
         finally:
-            _end(ray, workers, list(running))
+            crew.end()
             for path in job.folder.glob(f"{UNFINISHED}*"):  # left by a killed worker
                 path.unlink(missing_ok=True)
 
 
-def _result(ray: Any, task: Any) -> tuple[list[Entry], Progress]:
-    """Returns the result of a task. Raises the worker's own error, not the error of Ray that wraps
+class _Crew:
+    """The workers of a build. In the place of one that died another one begins as soon as the
+    cluster has a core for it; until then the others build all parts."""
+
+    def __init__(self, ray: Any, new_worker: Callable[[], Any]) -> None:
+        self._ray, self._new_worker = ray, new_worker
+        self._workers: list[Any] = []
+        self._idle: list[Any] = []
+        self._starting: dict[Any, Any] = {}
+        self._running: dict[Any, tuple[Any, _Task]] = {}
+        self._died: Counter[int] = Counter()
+
+    def hire(self) -> None:
+        """Asks the cluster for one more worker."""
+        worker = self._new_worker()
+        self._workers.append(worker)
+        self._starting[worker.is_ready.remote()] = worker
+
+    def build(
+        self, todo: list[_Task], is_stopped: Callable[[], bool]
+    ) -> Iterator[tuple[list[Entry], Progress]]:
+        """Yields what `RayWorker.build` returns for each part, in any order. Raises as
+        `build_on_ray`."""
+        waiting = todo[::-1]
+        while self._running or (waiting and not is_stopped()):
+            while self._idle and waiting and not is_stopped():
+                worker, task = self._idle.pop(), waiting.pop()
+                self._running[worker.build.remote(*task)] = worker, task
+            calls = [*self._running, *self._starting]
+            for call in self._ray.wait(calls, num_returns=1, timeout=_LOOK)[0] if calls else ():
+                if call in self._starting:
+                    self._idle.append(self._starting.pop(call))
+                    continue
+                worker, task = self._running.pop(call)
+                try:
+                    found = _result(self._ray, call)
+                except self._ray.exceptions.RayActorError:
+                    self._replace(worker, task[0])
+                    waiting.append(task)
+                else:
+                    self._idle.append(worker)
+                    yield found
+
+    def _replace(self, worker: Any, number: int) -> None:
+        """Raises WorkerError if too many workers died of the part `number`."""
+        self._died[number] += 1
+        if self._died[number] > RETRIES:
+            raise WorkerError(
+                f"a Ray worker died {1 + RETRIES} times while it built one part: look into Ray's "
+                "logs, a worker without enough memory is killed; --resume goes on"
+            ) from None
+        self._ray.kill(worker)  # where only the network failed, it would go on
+        self.hire()
+
+    def end(self) -> None:
+        """Ends the workers. Waits until no running task writes any more, but at most `PATIENCE`
+        seconds: a disconnected machine does not answer."""
+        for worker in self._workers:
+            self._ray.kill(worker)
+        running = list(self._running)
+        if running:
+            self._ray.wait(running, num_returns=len(running), timeout=PATIENCE)
+
+
+def _result(ray: Any, call: Any) -> tuple[list[Entry], Progress]:
+    """Returns the result of a call. Raises the worker's own error, not the error of Ray that wraps
     it."""
     try:
-        entries, progress = ray.get(task)
+        found: tuple[list[Entry], Progress] = ray.get(call)
     except ray.exceptions.RayTaskError as error:
         raise error.cause from None
-    except ray.exceptions.RayActorError:
-        raise WorkerError(
-            f"a Ray worker died {1 + RETRIES} times while it built one part: look into Ray's logs, "
-            "a worker without enough memory is killed; --resume goes on"
-        ) from None
-    return entries, progress
-
-
-def _end(ray: Any, workers: list[Any], running: list[Any]) -> None:
-    """Ends the workers. Waits until no running task writes any more, but at most `PATIENCE`
-    seconds: a disconnected machine does not answer."""
-    for worker in workers:
-        ray.kill(worker)
-    if running:
-        ray.wait(running, num_returns=len(running), timeout=PATIENCE)
+    return found
 
 
 def _ray() -> Any:
