@@ -25,7 +25,7 @@ COLD, SEEN = "first", "seen"
 WIDTH, LEFT, RIGHT, ROW, HEAD = 480, 84, 440, 22, 24
 LEAST, MOST = 0.5, 1500.0
 
-OTHERS = ("fastokens", "gigatoken", "snaptokens", "tokie")
+OTHERS = ("fastokens", "gigatoken", "snaptokens")
 HEADING = (
     "| text | own call | tokpar, new | tokpar, seen | fastest other, new | fastest other, seen |"
 )
