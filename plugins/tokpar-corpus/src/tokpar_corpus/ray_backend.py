@@ -80,19 +80,19 @@ def build_on_ray(
     with _cluster(ray, job.request.ray_address):
         cores = int(ray.cluster_resources().get("CPU", 1))
         remote = ray.remote(num_cpus=1)(RayWorker)
-        crew = _Crew(ray, lambda: remote.remote(job.request, job.head))
+        workers = _RayWorkers(ray, lambda: remote.remote(job.request, job.head))
         try:
             for _ in range(min(job.request.workers or cores, cores, len(todo))):
-                crew.hire()
-            for entries, progress in crew.build(todo, is_stopped):
+                workers.hire()
+            for entries, progress in workers.build(todo, is_stopped):
                 on_part(entries, progress)
         finally:
-            crew.end()
+            workers.end()
             for path in job.folder.glob(f"{UNFINISHED}*"):  # left by a killed worker
                 path.unlink(missing_ok=True)
 
 
-class _Crew:
+class _RayWorkers:
     """The workers of a build. In the place of one that died another one begins as soon as the
     cluster has a core for it; until then the others build all parts."""
 
