@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import random
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -179,6 +180,10 @@ ROWS = (
 )
 
 
+MARKS = "aå\u0301\u0344\u0f40\u0f71\u0f72\u0f73\u0f75\u0f81\u093f\u1161"
+"""Marks, also those that are two marks, and what they stand behind."""
+
+
 @pytest.mark.parametrize("row", ROWS, ids=" then ".join)
 @pytest.mark.parametrize("has_table", [False, True])
 def test_forms_of_characters_stand_one_after_the_other(row: list[str], has_table: bool) -> None:
@@ -196,6 +201,8 @@ def test_forms_of_characters_stand_one_after_the_other(row: list[str], has_table
     changed = [code for code in alone if forms[code] & 1]
     codes = [draw.choice(draw.choice([alone, changed])) for _ in range(3 * drawn(20_000))]
     words = ["".join(map(chr, codes[k : k + 3])) for k in range(0, len(codes), 3)]
+    marks = [char for char in MARKS if not forms[ord(char)] & 2]
+    words += map("".join, product(marks, repeat=2))
     images = own.normalize_str("\ua000".join(words)).split("\ua000")
     for word, image in zip(words, images, strict=True):
         if has_table and "\r\n" in word:

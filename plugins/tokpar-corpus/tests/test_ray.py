@@ -134,7 +134,7 @@ def test_a_worker_that_is_always_killed_ends_the_build_which_can_be_resumed(
 def test_the_part_of_a_node_that_is_lost_is_built_on_another_one(tmp_path: Path) -> None:
     ray = pytest.importorskip("ray", reason="Ray has no wheel for every Python")
     utils = pytest.importorskip("ray.cluster_utils")
-    ray.shutdown()  # that of the other tests has one node
+    ray.shutdown()  # the cluster of the other tests, which has one node
     paths, out = long_parts(tmp_path), tmp_path / "ray"
     local = build(paths, tmp_path / "local", **LONG)
     nodes = utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
