@@ -62,6 +62,7 @@ def test_clusters_are_those_of_a_search_at_each_place(
 
 @WAYS
 @given(drawn=contents_and_text(), start=st.integers(0, 4))
+@example(drawn=(["<ab>"], "x<ab"), start=0)
 def test_a_text_is_unfinished_from_the_first_place_where_a_content_may_go_on(
     way: str, drawn: tuple[list[str], str], start: int
 ) -> None:

@@ -1,4 +1,4 @@
-"""`CutFinder.likely` leaves out no place that is a certified cut."""
+"""`CutFinder.likely` and `CutFinder.find` leave out no place that is a certified cut."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import Tokenizer, models, pre_tokenizers
 
 from tests.conftest import cases
 from tests.support.drawn_runs import NAMES, adapter_of, any_tokenizer, drawn_text, named
@@ -23,7 +24,10 @@ def assert_no_cut_is_left_out(tokenizer: Any, text: str) -> None:
         return
     likely = [*finder.likely(text, 1, len(text))]
     assert likely == sorted(set(likely), reverse=True)
-    assert {p for p in range(1, len(text)) if finder.certify(text, p)} <= {*likely}
+    certified = [p for p in range(1, len(text)) if finder.certify(text, p)]
+    assert {*certified} <= {*likely}
+    found = [p for p in range(1, len(text)) if finder.find(text, p, p + 1)]
+    assert found == certified
 
 
 @pytest.mark.parametrize("first_block", [1, finder_module._FIRST_BLOCK])
@@ -39,3 +43,11 @@ def test_of_drawn_tokenizers(first_block: int, data: st.DataObject, tokenizer: A
 def test_of_real_vocabularies(name: str, data: st.DataObject) -> None:
     tokenizer = named(name)
     assert_no_cut_is_left_out(tokenizer, drawn_text(data, tokenizer, 200))
+
+
+def test_before_line_ends_and_between_spaces() -> None:
+    tokenizer = Tokenizer(models.WordLevel({"?": 0}, unk_token="?"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    assert_no_cut_is_left_out(tokenizer, "a\nb  c")
+    finder = finder_for(facts_of(adapter_of(tokenizer)))
+    assert [p for p in range(1, 6) if finder.find("a\nb  c", p, p + 1)] == [1, 3, 4]

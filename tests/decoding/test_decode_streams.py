@@ -147,3 +147,14 @@ def test_a_stream_whose_ids_the_own_decode_fails_for_frees_its_number() -> None:
     with pytest.raises(OptionError, match="already finished"):
         streams.finish(number)
     assert [streams.open(), streams.open()] == [number, number + 1]
+
+
+def test_a_stream_whose_ids_the_own_decode_fails_for_is_finished() -> None:
+    encoder, _ = encoder_of("fuse and strip")
+    stream = encoder.decode_stream()
+    with pytest.raises(EngineError):
+        stream.finish()
+    with pytest.raises(OptionError, match="the stream is finished"):
+        stream.step(0)
+    with pytest.raises(OptionError, match="already finished"):
+        stream.finish()

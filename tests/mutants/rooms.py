@@ -35,7 +35,7 @@ ROOMS = {
     "untrusted": Room("untrusted/*.py", "untrusted certificate/test_untrusted.py"),
     "decoding": Room("decoding/*.py", "decoding"),
     "cuts": Room(
-        "cuts/*.py", f"cuts facts methods/test_lossless.py {DOORS}",
+        "cuts/*.py", f"cuts facts sessions/test_stable_cuts.py methods/test_lossless.py {DOORS}",
         ("test_firm_cuts.py", "test_added_token_contents.py", "test_normalized.py"),
     ),
     "sessions": Room("sessions/*.py", f"sessions pipeline/test_stream.py {DOORS}"),

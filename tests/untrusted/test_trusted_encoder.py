@@ -283,6 +283,16 @@ def test_names_are_never_characters_of_the_text_or_the_vocabulary() -> None:
         trusted.engine_for(everything)
 
 
+@pytest.mark.parametrize("place", range(6))
+@pytest.mark.parametrize("count", range(1, 7))
+def test_a_row_of_names_may_end_at_a_character_of_the_text(place: int, count: int) -> None:
+    zone = range(0xE000, 0xE006)
+    rows = [range(first, first + count) for first in zone if first + count <= zone.stop]
+    free = {row.start for row in rows if zone[place] not in row}
+    found = {named_text.first_free(count, zone, chr(zone[place])) for _ in range(20)}
+    assert found <= free if free else found == {None}
+
+
 def test_copies_are_kept_and_closed_with_the_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = tokpar.Encoder(small_chat())
     trusted = encoder.trusted_encoder()
@@ -387,12 +397,17 @@ def test_spans_that_cannot_be_used(spans: Any, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "stop", "counts_bytes"),
-    [("é", 2, True), ("é", 3, False), ("ab", 3, False), ("é中", 5, True), ("é中", 6, False)],
+    ("span", "text", "counts_bytes"),
+    [
+        *[((0, 2), "é", True), ((0, 3), "é", False), ((0, 3), "ab", False), ((0, 5), "é中", True)],
+        *[((0, 6), "é中", False), ((-1, 2), "é中", False), ((-1, 1), "é中", False)],
+    ],
 )
-def test_spans_that_count_bytes_are_told_so(text: str, stop: int, counts_bytes: bool) -> None:
+def test_spans_that_count_bytes_are_told_so(
+    span: tuple[int, int], text: str, counts_bytes: bool
+) -> None:
     with pytest.raises(tokpar.OptionError, match=r"0 <= start <= stop <= \d, got") as error:
-        trusted_search.require_spans([(0, stop)], text)
+        trusted_search.require_spans([span], text)
     assert (
         f"not UTF-8 bytes (of which the text has {len(text.encode())})" in str(error.value)
     ) == (counts_bytes)

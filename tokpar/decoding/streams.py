@@ -57,10 +57,10 @@ class DecodeStream:
         return self._after_prompt(final) if self._held_prompt else final
 
     def finish(self) -> str:
-        """Returns the rest of the text. The stream takes no ids afterwards."""
-        rest = self._after_prompt(self._table.finish(self._row))
-        self._row = self._table.finished_row
-        return rest
+        """Returns the rest of the text. The stream takes no ids afterwards, also where this raises
+        EngineError because the own decode fails for the ids of the stream."""
+        row, self._row = self._row, self._table.finished_row
+        return self._after_prompt(self._table.finish(row))
 
     def fork(self) -> DecodeStream:
         """Returns another stream in the same state, for another continuation of the same ids."""
@@ -138,15 +138,12 @@ class DecodeStreams:
         EngineError because the own decode fails for the ids of the stream."""
         if not 0 <= stream < len(self._streams):
             raise self._unknown([stream])
-        chosen, finished = self._streams[stream], self._table.finished_row
-        if chosen._row is not finished:
+        chosen = self._streams[stream]
+        if chosen._row is not self._table.finished_row:
             self._free.append(stream)
             if self._sizes is not None:
                 self._sizes.pop(stream, None)
-        try:
-            return chosen.finish()
-        finally:
-            chosen._row = finished
+        return chosen.finish()
 
     def _unknown(self, numbers: Sequence[int]) -> OptionError:
         known = range(len(self._streams))
