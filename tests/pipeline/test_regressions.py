@@ -184,6 +184,19 @@ def test_of_added_tokens_that_are_alike_the_object_s_own_is_taken(most: int | No
     assert {3, 4} <= taken
 
 
+def test_the_offsets_of_added_tokens_that_are_alike_say_why_they_are_unknown() -> None:
+    """A copy that takes the other token cannot find the ids, one that takes the same token cannot
+    post-process them."""
+    said = set()
+    for _ in range(20):
+        encoding = tokpar.encode("ab b a", alike(None))
+        for spans in ("char_spans", "spans"):
+            with pytest.raises(LookupError, match="makes added tokens alike") as error:
+                getattr(encoding, spans)
+            said.add(str(error.value).partition(":")[0])
+    assert len(said) == 2
+
+
 @pytest.mark.each_value
 @pytest.mark.parametrize("padded", [False, True])
 @pytest.mark.parametrize("most", [0, 1, 2, 3])

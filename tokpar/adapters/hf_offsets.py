@@ -36,6 +36,7 @@ PART = 1 << 12
 """The least code points of a part between certified cuts."""
 TOGETHER = 1 << 19
 """The most code points of parts in one call of the engine, which makes an object for each token."""
+UNKNOWN_OFFSETS = "offsets are unknown, as a copy of the tokenizer gives this text other ids"
 RowPart = tuple[int, Part]
 """The number of a text, and a part of it between certified cuts."""
 
@@ -46,12 +47,14 @@ class EngineOffsets:
 
     `engine`: the private copy, without post-processor, truncation and padding. `lengths`: the byte
     lengths of tokens, if tokens tile every text. `front`: the door to the compiled call of the
-    tokenizer, or None."""
+    tokenizer, or None. `why_other_ids`: why the copy may give a text other ids than the caller's
+    tokenizer gives it, or None."""
 
     engine: Any
     facts: Facts
     lengths: TokenLengths | None
     front: Front | None = None
+    why_other_ids: str | None = None
 
     def spans_of(self, texts: Sequence[str], rows: Rows, *, certain: bool = False) -> SpanArray:
         """Returns the offsets of the tokens of texts, int64 (n, 2), text by text.
@@ -68,7 +71,8 @@ class EngineOffsets:
             parts = [(k, part) for k in left for part in parts_of(texts[k])]
             found |= self._by_parts(texts, rows, parts)
         if len(found) < len(texts):
-            raise LookupError(OTHER_IDS)
+            why = self.why_other_ids
+            raise LookupError(OTHER_IDS if why is None else f"{UNKNOWN_OFFSETS}: {why}")
         if certain and any((found[k] > len(texts[k])).any() for k in encoded):
             raise LookupError("the engine places tokens behind the end of the text")
         if len(found) == 1:

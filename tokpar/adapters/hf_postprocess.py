@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 
 OTHER_IDS = "these ids are not those of the text"
+OWN_CALL = "only the tokenizer's own call can post-process its ids"
 
 
 class NativeRefusesError(Exception):
@@ -240,7 +241,8 @@ class PostProcessingAdapter(CachedAdapter):
             return self._postprocess.rows(rows)
         except NativeRefusesError:
             if not all(np.array_equal(self.encode(t), rows[k]) for k, t in enumerate(texts)):
-                raise LookupError(OTHER_IDS) from None
+                why = self._postprocess.unknown
+                raise LookupError(OTHER_IDS if why is None else f"{OWN_CALL}: {why}") from None
         if len(texts) == 1:
             return Rows.of([self.encode_whole(texts[0])])
         return self.whole_batch(texts)
