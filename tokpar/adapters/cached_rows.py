@@ -27,13 +27,9 @@ def call_refused(engine_check: bool, cache_bytes: int) -> str | None:
 
 def later_call(parts: CallParts) -> LaterCall:
     """Returns the compiled call of a tokenizer, as soon as there is one."""
-    from tokpar.compiled import compiled_build  # other tokenizers do without it
+    from tokpar.compiled.compiled_build import LaterCall  # other tokenizers do without it
 
-    if not compiled_build.AT_FIRST_CALL:
-        return compiled_build.LaterCall(parts)
-    from tokpar.compiled.deferred_call import DeferredCall  # only servers defer
-
-    return DeferredCall(parts)
+    return LaterCall(parts)
 
 
 class CachedAdapter(ABC):

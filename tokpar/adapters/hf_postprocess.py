@@ -69,8 +69,7 @@ class Padding:
     pad_id: int
 
     def target(self, longest: int) -> int:
-        """Returns the number of ids to pad to, if the longest text of the batch has `longest`
-        ids."""
+        """Returns the number of ids to pad to, if the batch's longest text has `longest` ids."""
         wanted = longest if self.length is None else self.length
         return wanted + -wanted % self.multiple if self.multiple else wanted
 
@@ -89,14 +88,12 @@ class PostProcess:
 
     @property
     def special_tokens(self) -> tuple[IdArray, IdArray] | None:
-        """The ids before and after every text, which truncation and padding do not change; None if
-        unknown."""
+        """The ids before and after every text, truncated and padded or not; None if unknown."""
         return None if self.unknown else (self.prefix, self.suffix)
 
     @property
     def final_special_tokens(self) -> tuple[list[int], list[int]] | None:
-        """The ids before and after a text that is encoded alone and not truncated, if nothing else
-        is done to it; else None."""
+        """The ids around a text that is encoded alone, if truncation is all else; else None."""
         pads = self.padding is not None and (
             self.padding.length is not None or self.padding.multiple
         )
@@ -208,8 +205,7 @@ class PostProcessingAdapter(CachedAdapter):
 
     @abstractmethod
     def whole_batch(self, texts: Sequence[str]) -> Rows:
-        """Returns the ids of the caller's own call for several texts. Raises the errors of
-        `encode_whole`."""
+        """Returns `encode_whole` of several texts, by one call. Raises the same errors."""
 
     @property
     def name(self) -> str:

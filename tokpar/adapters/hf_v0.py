@@ -414,9 +414,7 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         from tokpar.adapters.hf_offsets import EngineOffsets  # encoding does without it
 
         bare = bare_copy(self._whole) if self._trims_offsets else self._chunks
-        return EngineOffsets(
-            bare, self.facts, self._lengths, front_of(self), why_other_ids=self.why_live
-        )
+        return EngineOffsets(bare, self.facts, self._lengths, front_of(self), self.why_live)
 
     def word_numbers(self, text: str, ids: IdArray) -> IntArray:
         """Returns the number of the pre-token of each token of a text, as `word_ids` of the

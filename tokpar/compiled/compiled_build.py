@@ -6,7 +6,6 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tokpar.compiled.front import Front
@@ -14,7 +13,6 @@ from tokpar.compiled.merges import GateError
 from tokpar.errors import ChangedError
 from tokpar.process import disk_cache
 from tokpar.process.interrupts import raise_foreign
-from tokpar.process.thread_pool import BackgroundJob
 from tokpar.types import AddedToken, Facts, Seam
 
 if TYPE_CHECKING:
@@ -22,18 +20,17 @@ if TYPE_CHECKING:
     from tokpar.compiled.call_tables import Arrays
     from tokpar.compiled.compiled_call import CompiledCall, EncodeMany, FindCut, TokenizeWord
     from tokpar.compiled.segment_engine import SegmentEngine
+    from tokpar.process.thread_pool import BackgroundJob
 
 KIND = "calls"
 """The directory of the tables in the cache on disk."""
 LEAST_KEPT = 1 << 16
-"""Tables of models with this many bytes or more are stored. Smaller ones are made sooner than
-found."""
+"""The least bytes of a model whose tables are stored: others are made sooner than found."""
 BEING_MADE = "its tables are being made"
 IN_BACKGROUND = True
 """Tables are made by a thread of the pool, so nobody waits for them."""
 AT_FIRST_CALL = False
-"""Nothing is made or mapped before the first text: a process may load a tokenizer and encode
-nothing."""
+"""Nothing is made or mapped before the first text, for processes that may encode nothing."""
 DRAWN, DRAWN_AGAIN = 400, 40
 """The most texts that are compared with the engine when tables are made, and when they are read."""
 LONGEST_DRAWN = 1 << 8
@@ -77,30 +74,44 @@ class CallParts:
 class LaterCall:
     """The compiled call of a tokenizer as soon as there is one.
 
-    Tables on disk are mapped at once. Others are made by a thread of the pool. `call` is None
-    until then, and for a tokenizer that has no compiled call; `why_none` says why."""
+    Tables on disk are mapped at once; a thread of the pool makes others. `call` is None until then,
+    and for a tokenizer that has no compiled call; `why_none` says why. With AT_FIRST_CALL, and in a
+    forked child that lacks this thread, all this begins when somebody looks at `call`."""
 
     call: CompiledCall | None
     tables: str
     """Where the tables come from, in words; empty before they are there."""
 
-    def __init__(self, parts: CallParts, in_background: bool | None = None) -> None:
-        self._why_none, self.tables = BEING_MADE, ""
-        self._start(parts, in_background)
-
-    def _start(self, parts: CallParts, in_background: bool | None = None) -> None:
-        """Map the tables, or begin to make them."""
-        self.call = None
+    def __init__(self, parts: CallParts) -> None:
+        self._why_none, self.tables, self.parts_of_deferred = BEING_MADE, "", parts
         self._later: BackgroundJob | None = None
+        if not AT_FIRST_CALL:
+            self._begin()
+
+    def __getattr__(self, name: str) -> CompiledCall | None:
+        if name != "call":
+            raise AttributeError(name)
+        self._begin()
+        return self.__dict__.get("call")
+
+    def _begin(self) -> None:
+        """Map the tables, or begin to make them. One thread does; others do not wait."""
+        if (parts := self.__dict__.pop("parts_of_deferred", None)) is None:
+            return
+        self.call = None
         self._take(_stored_call(parts, _key(parts)) or BEING_MADE, _read_from())
-        if self.call is None and (IN_BACKGROUND if in_background is None else in_background):
-            self._later = BackgroundJob(partial(self._build, parts))
+        if self.call is None and IN_BACKGROUND:
+            from tokpar.compiled.table_jobs import job_of  # few processes make tables
+
+            self._later = job_of(self, parts)
         elif self.call is None:
-            self._build(parts)
+            self.build(parts)
 
     @property
     def why_none(self) -> str:
         """Why no compiled call answers, in words; empty if one does."""
+        if "parts_of_deferred" in self.__dict__:
+            return "its tables are made when the first text comes"
         return self._why_none if self.call is None else self.call.why_stopped
 
     @property
@@ -114,11 +125,13 @@ class LaterCall:
 
     def wait(self) -> CompiledCall | None:
         """Returns the call, after its tables were made; None if there is none."""
+        self._begin()
         if self._later is not None:
             self._later.wait()
         return self.call
 
-    def _build(self, parts: CallParts) -> None:
+    def build(self, parts: CallParts) -> None:
+        """Make the tables. Raises MemoryError, and errors of components written in Python."""
         try:
             key, start = _key(parts), time.perf_counter()
             made = _new_call(parts, key)
@@ -157,16 +170,13 @@ def _new_call(parts: CallParts, key: str | None) -> CompiledCall | str:
 
 
 def _key(parts: CallParts) -> str | None:
-    if parts.identity is None:
-        return None
-    return disk_cache.digest([disk_cache.FORMAT, *parts.identity])
+    known = parts.identity
+    return None if known is None else disk_cache.digest([disk_cache.FORMAT, *known])
 
 
 def _stored_call(parts: CallParts, key: str | None) -> CompiledCall | None:
-    if key is None:
-        return None
-    arrays = disk_cache.read(KIND, key)
-    if arrays is None:
+    arrays = None if key is None else disk_cache.read(KIND, key)
+    if key is None or arrays is None:
         return None
     call = checked_call(parts, arrays, DRAWN_AGAIN)
     if isinstance(call, str):
@@ -180,9 +190,8 @@ def find_cut(facts: Facts, text: str, start: int) -> Seam | None:
     from tokpar.cuts.finder import finder_for  # only long texts are cut
 
     finder = finder_for(facts)
-    if finder.refusal_for(text) is not None:
-        return None
-    return finder.find(text, start, start + FARTHEST)
+    is_refused = finder.refusal_for(text) is not None
+    return None if is_refused else finder.find(text, start, start + FARTHEST)
 
 
 def error_text(error: BaseException) -> str:
@@ -268,14 +277,11 @@ def without_cuts(arrays: Arrays) -> Arrays:
     to the engine."""
     numbers = arrays["unigram_settings"].copy()
     numbers[MAY_LIST] = False
-    sides = arrays["sides"].copy()
-    sides[:] = 0
-    return arrays | {"unigram_settings": numbers, "sides": sides}
+    return arrays | {"unigram_settings": numbers, "sides": 0 * arrays["sides"]}
 
 
 def _ids_by_call(call: CompiledCall, texts: Sequence[str]) -> Iterator[IdArray | None]:
-    """Yields the ids of texts, None for a text without an answer. An engine that gives the ids of
-    segments is asked for all of them at once."""
+    """Yields the ids of texts, None without an answer. An engine is asked for all at once."""
     if not call.asks_engine:
         yield from map(call.encode_plain, texts)
         return

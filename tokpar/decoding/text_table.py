@@ -5,6 +5,7 @@ decoders are of this kind: proofs/decoding.md, (f)."""
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -67,6 +68,7 @@ class LaterTable:
         self._parts: Callable[[], DecodingParts] | None = parts
         self._ids_to_come = LEAST_IDS
         self._later: BackgroundJob | None = None
+        self._process = 0
 
     def texts(self, rows: Sequence[Row]) -> list[str | None]:
         """Returns the text of each row of ids; None where only the engine knows it."""
@@ -75,7 +77,12 @@ class LaterTable:
             self._ids_to_come -= sum(map(len, given))
             if self._ids_to_come <= 0:
                 self._start()
-        return [None] * len(given) if self.table is None else self.table.texts(given)
+        if self.table is not None:
+            return self.table.texts(given)
+        if self._later is not None and self._process != os.getpid():
+            self._process = os.getpid()  # a forked child lacks the thread of its parent
+            self._later = BackgroundJob(self._later.wait)
+        return [None] * len(given)
 
     def wait(self) -> TextTable | None:
         """Returns the table, after it was made; None if there is none."""
@@ -89,6 +96,7 @@ class LaterTable:
         if parts is None or kernel_modules.CALL is None:
             return
         if IN_BACKGROUND:
+            self._process = os.getpid()
             self._later = BackgroundJob(partial(self._build, parts))
         else:
             self._build(parts)
