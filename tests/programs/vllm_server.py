@@ -20,7 +20,7 @@ from statistics import median
 from typing import Any
 from urllib.request import urlopen
 
-from tests.programs.documents import documents
+from tests.programs.documents import documents, growing_chats
 from tests.programs.server_processes import memory_of, processes_of, processor_time_of
 from tests.programs.small_models import save_model
 from tests.programs.turns import Row, compare
@@ -54,8 +54,10 @@ def rows() -> Iterator[Row]:
             hidden_size=64,
             max_position_embeddings=LONGEST,
         )
-        own, ours = _servers(entered, model)
-        _require_way(own, ours)
+        command = [sys.executable, "-m", SERVER, "--model", model, "--served-model-name", MODEL]
+        command += ["--enforce-eager", "--dtype", "float32", "--max-model-len", str(LONGEST)]
+        own, ours = two_servers(entered, [*command, "--enable-prefix-caching"])
+        require_way(own, ours)
         yield from rows_of(own, ours)
 
 
@@ -63,19 +65,18 @@ def rows_of(own: str, ours: str) -> Iterator[Row]:
     """Yields the rows of two servers at these addresses: without tokpar, and with it."""
     *short, long = SIZES
     for size in short:
-        yield _next_turns(size, own, ours)
+        yield next_turns(size, own, ours, _answer)
     sides = (answers_of(address) for address in (own, ours))
     yield compare("12 prompts, each in 23 requests", *sides, requests_of(), time.perf_counter, 0)
-    yield _next_turns(long, own, ours)
+    yield next_turns(long, own, ours, _answer)
     yield _clients(own, ours)
 
 
-def _servers(entered: ExitStack, model: str) -> list[str]:
-    """Returns the addresses of a server without tokpar and of one with it; both start at once."""
+def two_servers(entered: ExitStack, command: Sequence[str]) -> list[str]:
+    """Returns the addresses of a server without tokpar and of one with it; both start at once.
+
+    `command`: what starts one, without its port."""
     addresses = []
-    command = [sys.executable, "-m", SERVER, "--model", model, "--served-model-name", MODEL]
-    command += ["--enforce-eager", "--dtype", "float32", "--max-model-len", str(LONGEST)]
-    command += ["--enable-prefix-caching"]
     with ThreadPoolExecutor(2) as pool:
         for switch in ("0", "1"):
             port = free_port()
@@ -87,13 +88,13 @@ def _servers(entered: ExitStack, model: str) -> list[str]:
         return [each.result() for each in addresses]
 
 
-def _require_way(own: str, ours: str) -> None:
+def require_way(own: str, ours: str) -> None:
     """Waits for the tables of the tokenizer. Raises RuntimeError if the plugin is not where it
     should be."""
     if "tokpar_" in _metrics(own):
         raise RuntimeError("TOKPAR_VLLM=0 has metrics of tokpar")
     for k in range(600):
-        posted(f"{ours}/v1/completions", {"model": MODEL, "prompt": f"Text {k}", "max_tokens": 1})
+        posted(f"{ours}/tokenize", {"model": MODEL, "prompt": f"Text {k}"})
         if 'tokpar_texts_total{way="compiled"} 0.0' not in _metrics(ours):
             return
         time.sleep(1)
@@ -106,21 +107,18 @@ def _metrics(address: str) -> str:
     return "\n".join(line for line in lines if line.startswith("tokpar_"))
 
 
-def _next_turns(size: int, own: str, ours: str) -> Row:
+def next_turns(size: int, own: str, ours: str, answered: Callable[[str, Any], Any]) -> Row:
     """The row of a chat of `size` characters that grows by a turn in each request: the processor
-    time of the server that tokenizes. Its note has the time until the first token."""
-    base = documents(size // 10, 10)
-    chat = [{"role": ("user", "assistant")[k % 2], "content": each} for k, each in enumerate(base)]
-    chats = []
-    for text in documents(TURN, TURNS + 1, share=SIZES.index(size) + 1):
-        chat = [*chat, {"role": "user", "content": text}]
-        chats.append(chat)
+    time of the server that tokenizes. Its note has the time until the answer.
+
+    `answered` gets the address of a server and a chat, and returns what the server answers."""
+    chats = growing_chats(size, SIZES.index(size) + 1, TURN, TURNS)
     waited: dict[str, list[float]] = {own: [], ours: []}
 
     def answer_of(address: str) -> Callable[[Any], Any]:
         def answer(chat: Any) -> Any:
             start = time.perf_counter()
-            found = _answer(address, chat)
+            found = answered(address, chat)
             waited[address].append(time.perf_counter() - start)
             return found
 
@@ -133,7 +131,7 @@ def _next_turns(size: int, own: str, ours: str) -> Row:
     )
     first = [1e3 * median(waited[each][1 : TURNS + 1]) for each in (own, ours)]
     spent = [1e3 * each / row.texts for each in (row.new_own, row.new_ours)]
-    note = "first token {:.0f} -> {:.0f} ms, server {:.1f} -> {:.1f} ms".format(*first, *spent)
+    note = "answer {:.0f} -> {:.0f} ms, server {:.1f} -> {:.1f} ms".format(*first, *spent)
     return replace(row, note=note)
 
 

@@ -67,3 +67,18 @@ def test_an_unknown_program_is_an_error_that_names_those_there_are(
         programs.main(["gone"])
     assert error.value.code == 2
     assert "there is no program gone; known: aider_counter, " in capsys.readouterr().err
+
+
+def test_a_pin_replaces_the_version_that_a_program_asks_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert programs.main(["--list", "--pin", "ttok==0.1", "ttok_counter"]) == 0
+    assert capsys.readouterr().out.split() == ["ttok_counter", "ttok==0.1"]
+
+
+def test_a_pin_of_a_package_that_no_program_asks_for_is_an_error(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        programs.main(["--list", "--pin", "ttok==0.1", "aider_counter"])
+    assert "asks for ttok==0.1 in any version" in capsys.readouterr().err

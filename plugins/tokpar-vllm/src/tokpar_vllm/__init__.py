@@ -24,11 +24,11 @@ shows them as `tokpar_texts_total{way}` and `tokpar_fallback_total{reason}`."""
 class Server:
     """A server. Its loggers are below `name`.
 
-    `tested_release`: the release that this plugin was tried with. `unpatched_tokenizers`: the
+    `tested_releases`: the releases that this plugin was tried with. `unpatched_tokenizers`: the
     tokenizers of the server that tokpar leaves as they are."""
 
     name: str
-    tested_release: str
+    tested_releases: tuple[str, ...]
     unpatched_tokenizers: str
 
     @property
@@ -50,13 +50,13 @@ class Server:
 
 VLLM = Server(
     "vllm",
-    "0.33.0",
+    ("0.31.0", "0.32.0", "0.33.0"),
     "those of the tokenizer modes mistral and kimi_audio, tokenizers in Python that keep no "
     "tiktoken.Encoding, and all of them with VLLM_USE_RUST_FRONTEND or VLLM_USE_FASTOKENS",
 )
 SGLANG = Server(
     "sglang",
-    "0.5.23",
+    ("0.5.23",),
     "those of mistral-common, tiktoken and fastokens, tokenizers in Python that keep no "
     "tiktoken.Encoding, and those of further tokenizer workers",
 )
@@ -101,11 +101,11 @@ def patch(server: Server) -> Any:
         "tokenizers stay as they are: %s. %s=0 turns this off.",
         *(release, server.name, server.unpatched_tokenizers, server.switch),
     )
-    if server.installed_release != server.tested_release:
+    if server.installed_release not in server.tested_releases:
         logger.warning(
             "tokpar-vllm was tried with %s %s and found %s: ids stay equal, but whether prompts "
             "reach tokpar is not known. %s_total and tokpar_calls count those that do.",
-            *(server.name, server.tested_release, server.installed_release, COUNTER),
+            *(server.name, ", ".join(server.tested_releases), server.installed_release, COUNTER),
         )
     try:
         _show_counter()
