@@ -182,9 +182,9 @@ def test_the_metrics_of_the_process_count_the_texts(folder):
 
 def test_a_process_that_encodes_nothing_makes_no_tables(folder, monkeypatch):
     looks = []
-    start = compiled_build.LaterCall._start
+    start = compiled_build.LaterCall._begin
     monkeypatch.setattr(
-        compiled_build.LaterCall, "_start", lambda *given: (looks.append(given), start(*given))
+        compiled_build.LaterCall, "_begin", lambda *given: (looks.append(given), start(*given))
     )
     entry_point("vllm")()
     tokenizer = AutoTokenizer.from_pretrained(folder)
