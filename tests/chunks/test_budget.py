@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,9 +17,11 @@ from tests.chunks.promises import check_kept
 from tests.conftest import drawn
 from tests.support.drawn_runs import NAMES, adapter_of, any_tokenizer, drawn_text, named
 from tests.support.fakes import WordHash
+from tokpar.arrays import IdArray, IntArray
 from tokpar.chunks.budget import KeptTexts
 from tokpar.chunks.encoded_text import EncodedText
 from tokpar.errors import OptionError
+from tokpar.results.adding_up import Part
 
 pytestmark = pytest.mark.ids
 
@@ -147,6 +150,23 @@ def test_the_ends_share_the_budget_and_the_last_part_is_kept() -> None:
     assert [*kept.counts] == [70, 30]
     kept = encoder.fit(messages, 100, keep="first")
     assert [*kept.counts] == [90, 10]
+
+
+def test_a_guess_that_keeps_too_much_is_mended_in_small_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Tokens that cannot be located, and a part with short ones before a part with longer ones:
+    as many ids as are too many stand in fewer characters than on average."""
+
+    def unknown(
+        self: EncodedText, part: Part, text: str, ids: IdArray
+    ) -> tuple[IntArray, IntArray]:
+        return np.full(len(ids), part.start), np.full(len(ids), part.stop)
+
+    monkeypatch.setattr(EncodedText, "_locate", unknown)
+    text = " information" * 50 + " a" * 200 + " the" * 100
+    assert tokpar.count(text) == 350
+    assert tokpar.fit([text], 200, keep="last").texts == (text[-600:],)
 
 
 def test_a_budget_that_is_used_up_keeps_no_more_of_a_beginning() -> None:

@@ -7,6 +7,7 @@ import json
 import pickle
 import random
 import re
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,21 @@ def test_ends_of_lines_and_sentences_are_those_of_the_whole_text(pattern: re.Pat
     for start in range(1, len(text)):
         first = next((end for end in ends if start <= end < len(text)), None)
         assert places.first(start, len(text)) == first
+
+
+@pytest.mark.parametrize("boundary", ["token", "line", "sentence"])
+def test_the_first_place_in_a_range_is_one_of_all_places(boundary: Any) -> None:
+    """[start, stop): a place at `start` is one, a place at `stop` is none."""
+    text = "One two. Three\nfour é中 five! six"
+    encoder = tokpar.Encoder(adapter_of(named("default")))
+    whole = encoded_text.EncodedText(text, encoder.tokenizer, encoder.rows_of_parts, 0)
+    whole.tokens_before(len(text))
+    places = boundaries.places_of(boundary, whole)[0]
+    found = sorted(place for place in places.descend(0, len(text)) if place < len(text))
+    assert found
+    for start, stop in combinations(range(1, len(text) + 1), 2):
+        some = [place for place in found if start <= place < stop]
+        assert places.first(start, stop) == min(some, default=None), (start, stop)
 
 
 def test_a_slice_that_is_longer_alone_is_cut_earlier() -> None:

@@ -12,6 +12,8 @@ from tests.support.stage_configs import CLIP
 from tokpar.certificate.check_context import RefusedError
 from tokpar.certificate.own_classes import OwnPattern
 from tokpar.facts.space_patterns import class_pattern, never_holds
+from tokpar.facts.space_stages import MARK, SpaceCut, find_space_cut
+from tokpar.types import NormalizerStage
 
 MEMBERS = (
     r"\s",
@@ -108,3 +110,27 @@ def test_a_pattern_of_one_class_has_a_count(
     assert (None if told is None else (told.least, told.joins)) == (
         None if count is None else (count[0], count[1] != 1)
     )
+
+
+@pytest.mark.parametrize(
+    ("source", "is_sure"), [(" ", True), (r"\s", True), (" +", True), (" {2,}", False)]
+)
+def test_a_class_that_is_replaced_leaves_its_content_alone(source: str, is_sure: bool) -> None:
+    """A stage behind it that divides at "▁" divides at each space, but for a class that must come
+    twice, which leaves single spaces."""
+    settings = ("pattern", {"Regex": source}), ("content", MARK)
+    row = NormalizerStage("CharDelimiterSplit", (("delimiter", MARK),))
+    found = find_space_cut([NormalizerStage("Replace", settings)], [row], None)
+    assert isinstance(found, SpaceCut) == is_sure, found
+
+
+def test_characters_that_tokens_join_with_a_space_are_told_apart_by_their_bytes() -> None:
+    cut = SpaceCut("unjoined", joined_chars=frozenset("a é"), spared_chars=frozenset("x"))
+    assert cut.spared_ascii == "a"
+    assert [cut.everywhere(text, 0, len(text)) for text in ("b c", "a c", "é c", " é")] == [
+        *(True, True, False, True)
+    ]
+    assert not cut.ends("é")
+    sure = SpaceCut("non-space", joined_chars=frozenset("a"), spared_chars=frozenset("xé"))
+    assert sure.spared_ascii == "x"
+    assert sure.everywhere("é c", 0, 3)

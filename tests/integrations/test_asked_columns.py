@@ -14,6 +14,7 @@ pytest.importorskip("transformers", reason="transformers is missing")
 from transformers.tokenization_utils_base import PaddingStrategy as Pad
 from transformers.tokenization_utils_base import TruncationStrategy as Cut
 
+from tokpar.integrations import hf_arguments
 from tokpar.integrations.hf_arguments import Forms
 from tokpar.integrations.hf_columns import columns_of
 from tokpar.integrations.hf_release import LOGS_MISSING_LENGTHS, SPLITS_BY_DEFAULT
@@ -185,3 +186,22 @@ def test_a_tokenizer_keeps_64_forms_at_most(own: Any) -> None:
         assert known.of_call(own, {"truncation": True, "max_length": most}) is not None
         assert len(known._known) <= 64
     assert len(known._known) == (200 - 3 - 1) % 64 + 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_known"),
+    [
+        ({}, True),
+        ({"padding": "longest"}, True),
+        ({"padding": "max_length"}, False),
+        ({"truncation": True}, False),
+        ({"max_length": 5}, False),
+        ({"truncation": True, "max_length": 5}, True),
+        ({"truncation": True, "max_length": 5, "padding": "max_length"}, False),
+    ],
+)
+def test_a_call_of_which_transformers_logs_a_length_is_its_own(
+    arguments: dict[str, Any], is_known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hf_arguments, "LOGS_MISSING_LENGTHS", True)
+    assert (hf_arguments._settings_of(arguments) is not None) == is_known

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from itertools import product
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 
 import tokpar
 from tests.conftest import needs_below_one
+from tokpar.integrations.row_columns import _Rectangle
 
 pytestmark = needs_below_one
 CUTS = [None, *product((4, 7), ("left", "right"))]
@@ -164,3 +166,12 @@ def test_a_frame_says_which_special_tokens_the_engine_counts_to_the_text(kind: s
         encoding.type_ids[at + 2 :],
     )
     assert frame.special_count == len(encoding) - 2
+
+
+@pytest.mark.parametrize("pads_left", [False, True])
+def test_an_array_has_each_special_token_at_its_place(pads_left: bool) -> None:
+    frame: Any = SimpleNamespace(ids=((7, 6), (8, 9)))
+    rows = [np.array(ids, np.uint32) for ids in ([1, 2, 3], [4])]
+    found = _Rectangle.of(frame, rows, [0, 2], pads_left).filled(([7, 6], rows, [8, 9], 5))
+    last = [5, 5, 7, 6, 4, 8, 9] if pads_left else [7, 6, 4, 8, 9, 5, 5]
+    assert found.tolist() == [[7, 6, 1, 2, 3, 8, 9], last]

@@ -3,7 +3,9 @@
     python -m tests.mutants --seed 77 --count 34
     python -m tests.mutants --faults noticed --rooms cuts patterns
 
-The first line plants 34 faults in each room, and writes a row for each to tests/data/mutants.json:
+The first line plants 34 faults in each room, and those that tests/data/written_faults.json has for
+the state machines (room, file, text, faulty text), and writes a row for each to
+tests/data/mutants.json:
 key, room, file, line, what was changed, and the test that failed, or null, or "equivalent: " and
 why no test can fail. A run that was stopped goes on with the next fault. The second line plants
 again what the list says is noticed, and fails if a fault is not noticed now: a test may be deleted
@@ -27,7 +29,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.mutants.faults import Fault, drawn_faults
+from tests.mutants.faults import Fault, drawn_faults, written_faults
 from tests.mutants.planting import Outcome, Planting, run_room
 from tests.mutants.rooms import ROOMS, ROOT
 
@@ -43,11 +45,12 @@ def faults_for(room: str, given: argparse.Namespace, rows: dict[str, list[Any]])
     """The faults of a room that this run plants."""
     if given.faults == "new":
         drawn = drawn_faults(ROOMS[room], given.seed, given.count)
-        return [fault for fault in drawn if fault.key not in rows]
+        return [fault for fault in [*written_faults(room), *drawn] if fault.key not in rows]
     kinds = {"noticed": lambda test: test and not test.startswith(EQUIVALENT),
              "survivors": lambda test: not test}  # fmt: skip
     wanted = {key for key, row in rows.items() if row[1] == room and kinds[given.faults](row[5])}
-    return drawn_faults(ROOMS[room], given.seed, given.count, frozenset(wanted))
+    drawn = drawn_faults(ROOMS[room], given.seed, given.count, frozenset(wanted))
+    return [*(fault for fault in written_faults(room) if fault.key in wanted), *drawn]
 
 
 def plant(room: str, given: argparse.Namespace) -> None:
@@ -74,7 +77,7 @@ def plant(room: str, given: argparse.Namespace) -> None:
         shutil.copytree(ROOT, root, ignore=ignored)
         os.chdir(root)
         os.environ |= {
-            "TOKPAR_PROFILE": "quick",
+            "TOKPAR_PROFILE": ROOMS[room].profile,
             "PYTHONPATH": str(root),
             "OPENBLAS_NUM_THREADS": "1",
         }

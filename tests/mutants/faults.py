@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 import hashlib
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.mutants.rooms import ROOT, Room
+
+WRITTEN = ROOT / "tests/data/written_faults.json"
 
 OPERATORS = [
     *(f"ReplaceComparisonOperator_{pair}" for pair in (
@@ -154,3 +157,18 @@ def drawn_faults(
     draw.sort(key=lambda each: each[0])
     chosen = draw[:most] if only is None else [each for each in draw if each[1] in only]
     return [Fault(key, name, *made()) for _, key, name, made in chosen]
+
+
+def written_faults(room: str) -> list[Fault]:
+    """Returns the faults of a room that a person wrote, where no operator makes such ones."""
+    found = []
+    for name, file, old, new in json.loads(WRITTEN.read_text("utf-8")):
+        if name != room:
+            continue
+        text = (ROOT / file).read_text("utf-8")
+        if text.count(old) != 1:
+            raise ValueError(f"{file} has {text.count(old)} times {old!r}; mend {WRITTEN.name}")
+        key = hashlib.sha256(f"{file} {old} {new}".encode()).hexdigest()[:8]
+        line, changed = text.count("\n", 0, text.index(old)) + 1, text.replace(old, new)
+        found.append(Fault(key, file, line, change_between(text, changed, line), changed))
+    return found

@@ -9,12 +9,13 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 class Room(NamedTuple):
-    """`sources`: patterns of files in tokpar/. `tests`: files and folders in tests/. `first`: the
-    names of files whose tests run first."""
+    """`sources`: patterns of files in tokpar/ in which faults are drawn. `tests`: files and folders
+    in tests/. `first`: the names of files whose tests run first. `profile`: TOKPAR_PROFILE."""
 
     sources: str
     tests: str
     first: tuple[str, ...] = ()
+    profile: str = "quick"
 
     def files(self) -> list[Path]:
         found = (sorted((ROOT / "tokpar").glob(each)) for each in self.sources.split())
@@ -62,4 +63,8 @@ ROOMS = {
         f"compiled decoding adapters/test_offsets.py {DOORS}",
         SWEEP,
     ),
+    # what a state machine has to notice by itself, in as many examples as the workflow draws
+    "drop_in_machine": Room("", "integrations/test_drop_in_machine.py", profile="ci"),
+    "stream_machine": Room("", "decoding/test_stream_machine.py", profile="ci"),
+    "chunk_machine": Room("", "chunks/test_chunk_machine.py", profile="ci"),
 }  # fmt: skip

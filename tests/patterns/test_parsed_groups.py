@@ -30,6 +30,15 @@ def test_any_other_atomic_group_is_refused(pattern: str) -> None:
         PatternReader(pattern, "fancy-regex")
 
 
+@pytest.mark.parametrize("opening", ["(?=", "(?!"])
+def test_a_look_ahead_over_a_choice_of_characters_is_one_over_a_set(opening: str) -> None:
+    chosen = PatternReader(rf"a{opening}b|\d|(?:c))", "fancy-regex")._tree
+    (_, one), (_, sets, at_end, is_negated) = chosen[1]
+    assert one == "a"
+    assert [each[1] for each in sets] == ["b", r"\d", "c"]
+    assert (at_end, is_negated) == (False, opening == "(?!")
+
+
 def test_ranges_are_merged_whatever_lies_inside_of_them() -> None:
     every = [(low, high) for low, high in product(range(6), repeat=2) if low <= high]
     for ranges in product(every, repeat=3):

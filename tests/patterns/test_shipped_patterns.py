@@ -23,6 +23,7 @@ from tokpar.patterns.known_pattern import SURE, KnownPattern, pattern_of_classes
 from tokpar.patterns.pair_search import Pairs
 from tokpar.patterns.pattern_reader import UnsupportedPatternError
 from tokpar.patterns.splits import SplitStage, decide_pairs
+from tokpar.types import Theorem
 
 Spelling = tuple[str, tuple[str, ...]]
 """An engine, and one pattern per Split."""
@@ -228,3 +229,13 @@ def test_all_white_space_and_ascii_is_frozen() -> None:
     spaces = "\t\n\x0b\x0c\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000"
     points = [*range(0x80), *map(ord, spaces), *range(0x2000, 0x200B)]
     assert set(points) <= set(FROZEN.tolist())
+
+
+@pytest.mark.parametrize(("name", "source"), SPELLINGS)
+def test_a_shipped_value_names_the_theorem_of_its_row_of_splits(
+    name: str, source: Spelling
+) -> None:
+    known = shipped_pattern(*source)
+    assert known is not None
+    assert known.proof == ("pattern", name)
+    assert known.theorem == (Theorem.PAIR if len(source[1]) == 1 else Theorem.PAIR_OF_SPLITS)

@@ -240,6 +240,10 @@ def test_a_batch_is_a_sequence_of_its_encodings() -> None:
 
 @needs_kernel
 @pytest.mark.compiled_at_once
+def test_one_text_of_the_engine_counts_once() -> None:
+    assert tokpar.Encoder(strategy="serial").encode_batch(["some words"]).ways == {"engine": 1}
+
+
 def test_a_text_that_all_threads_share_is_answered_in_its_batch() -> None:
     texts = ["a b", "some words " * 40_000, "c"]
     with tokpar.Encoder(workers=2) as encoder:

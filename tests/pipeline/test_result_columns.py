@@ -139,6 +139,17 @@ def test_a_prefix_that_is_a_token_of_its_own_is_the_absorbed_space(
     assert shift_spans(given, 5, 0).tolist() == [[a + 5, b + 5] for a, b in spans]
 
 
+def test_an_encoding_is_an_array_of_numpy_of_the_type_that_is_asked_for() -> None:
+    encoding = tokpar.encode("some words")
+    for dtype, kind in ((None, np.uint32), (np.uint32, np.uint32), (np.int64, np.int64)):
+        found = np.asarray(encoding, dtype)
+        assert found.dtype == kind
+        assert found.tolist() == [*encoding]
+    assert np.shares_memory(np.asarray(encoding), encoding.ids)
+    with pytest.raises(ValueError, match="they must be copied"):
+        encoding.__array__(np.dtype(np.int64), copy=False)
+
+
 def test_inserted_ids_have_no_span() -> None:
     origin = np.array([7, _FIRST + 1, _FIRST, 9], dtype=np.uint32)
     spans = np.array([(0, 2), (2, 5)], dtype=np.int64)

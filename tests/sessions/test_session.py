@@ -22,9 +22,11 @@ from tests.support.seams import part
 from tests.support.tokenizers_drawn import named_tokenizers
 from tokpar.contract.adapter import token_bytes_of
 from tokpar.contract.interfaces import Decodes, facts_of
+from tokpar.cuts.stable_cuts import stable_cuts_for
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.sessions import editing
 from tokpar.sessions.common_ends import common_prefix, common_suffix
+from tokpar.sessions.pins import context_of
 from tokpar.sessions.rope import segments_after
 
 pytestmark = pytest.mark.ids
@@ -352,6 +354,14 @@ def test_half_a_character_is_completed_by_the_next_pin() -> None:
     session.pin(ids[1:])
     assert session.text == "see 🫠"
     assert session.unprocessed_ids.tolist() == [*ids_of(adapter, "see "), *ids]
+
+
+def test_text_after_half_a_character_is_not_the_beginning_of_a_text() -> None:
+    """The cut before " b" is sure at the beginning of a text. What follows half a character may
+    go on with a token that begins before it."""
+    cuts = stable_cuts_for(facts_of(tokpar.load(part("deepseek_part"))))
+    assert context_of(cuts, "a b") == " b"
+    assert context_of(cuts, "\udc80a b") == ""
 
 
 def test_a_finished_message_is_final_at_its_very_end() -> None:

@@ -120,7 +120,7 @@ class CutFinder:
     def find_each(self, text: str, size: int, window: int = 4096, *, start: int = 0) -> list[Seam]:
         """Certified cuts that are `size` code points or more apart.
 
-        Each cut is the first one at `size` or more after the previous cut, the first one after
+        Each cut is what `find` finds from `size` on after the previous cut, the first one after
         `start`. Assumes that `refusal_for` returned None."""
         seams: list[Seam] = []
         target = start + size
@@ -165,10 +165,10 @@ class CutFinder:
         return np.array(found, np.int64)
 
     def find(self, text: str, start: int, stop: int, window: int = 4096) -> Seam | None:
-        """The first certified cut in [start, stop), code points, or None.
+        """A certified cut in [start, stop), code points, or None if there is none.
 
-        The search goes window by window, of growing size up to `window`, and tries the cheapest
-        rule first in each window."""
+        The search goes window by window, of growing size up to `window`. In the first window that
+        has cuts it returns the first one by the cheapest rule that licenses any."""
         start, stop = max(start, 1), min(stop, len(text))
         size = min(window, _FIRST_WINDOW)
         while start < stop:

@@ -24,28 +24,24 @@ Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 
-class _State(threading.local):
-    """True in a thread of the pool."""
+class _Thread(threading.local):
+    """`is_worker`: True in a thread of the pool."""
 
     is_worker = False
 
 
-_state = _State()
+this_thread = _Thread()
 _lock = own_lock(sys.modules[__name__])
 _pool: ThreadPoolExecutor | None = None
 
 
 def _forget_threads() -> None:
     """A child process has none of its parent's threads."""
-    global _pool, _state
-    _pool, _state = None, _State()
+    global _pool, this_thread
+    _pool, this_thread = None, _Thread()
 
 
 in_child(_forget_threads)
-
-
-def _become_worker() -> None:
-    _state.is_worker = True
 
 
 def submit(job: Callable[[], Result]) -> Future[Result]:
@@ -57,7 +53,7 @@ def submit(job: Callable[[], Result]) -> Future[Result]:
             from concurrent.futures import ThreadPoolExecutor  # short texts do without threads
 
             size = worker_count(None)
-            _pool = ThreadPoolExecutor(size, "tokpar", initializer=_become_worker)
+            _pool = ThreadPoolExecutor(size, "tokpar", setattr, (this_thread, "is_worker", True))
     return _pool.submit(job)
 
 
@@ -71,7 +67,7 @@ def share(
     work again. After an error no further job begins. An interrupt is raised first, else the first
     error in order; an interrupt between two jobs does not wait for jobs that run."""
     jobs = list(work)
-    if workers == 1 or len(jobs) < 2 or _state.is_worker:
+    if workers == 1 or len(jobs) < 2 or this_thread.is_worker:
         return [job(each) for each in jobs]
     found, failed = dict[int, Result](), dict[int, BaseException]()
     waiting, running = deque(range(len(jobs))), set[object]()
