@@ -1,5 +1,5 @@
-"""Pictures and the table of docs/benchmarks.md have the figures of docs/data, and the pictures of
-seams show what the strategies do."""
+"""Pictures and the tables of docs/benchmarks.md and docs/programs.md have the figures of docs/data,
+and the pictures of seams show what the strategies do."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import importlib.util
 import sys
 from types import ModuleType
 
+from tests.programs import page_table
+from tests.programs.row_files import read_rows
 from tests.support.paths import ROOT
 
 
@@ -39,6 +41,14 @@ def test_the_picture_of_prompts_is_what_the_script_draws_of_the_data() -> None:
     prompts = script("draw_prompts")
     said = "run `python docs/pictures/draw_prompts.py`"
     assert prompts.PICTURE.read_text(encoding="utf-8") == prompts.draw(prompts.times()), said
+
+
+def test_the_table_of_programs_is_what_the_script_makes_of_the_data() -> None:
+    said = "run `python -m tests.programs.page_table`"
+    rows = read_rows(page_table.DATA)
+    assert {row["answers"] for row in rows} == {"equal"}
+    assert f"\n\n{page_table.intro(rows)}\n\n" in page_table.PAGE.read_text("utf-8"), said
+    assert f"\n\n{page_table.table(rows)}\n" in page_table.PAGE.read_text("utf-8"), said
 
 
 def test_the_readme_has_at_most_120_lines() -> None:

@@ -1,6 +1,6 @@
 """Programs that people run, with and without tokpar: what they return is compared, and timed.
 
-    python -m tests.programs [NAME ...] [--list] [--json FILE]
+    python -m tests.programs [NAME ...] [--list] [--csv FILE]
 
 Each module but those of `MACHINERY` is a program. `INSTALL` is what pip installs for it, in an
 environment of its own; `rows()` runs the program with its own tokenizer and with tokpar's, in turn.
@@ -9,6 +9,8 @@ environment of its own; `rows()` runs the program with its own tokenizer and wit
 MACHINERY = (
     "__main__",
     "documents",
+    "page_table",
+    "row_files",
     "run_rows",
     "server_processes",
     "small_models",

@@ -17,6 +17,7 @@ from typing import Any
 
 from tests.programs import MACHINERY
 from tests.programs.documents import ROOT
+from tests.programs.row_files import ratios_of, write_rows
 from tests.programs.run_rows import MARK
 from tests.programs.tokenizer_files import PACKAGE, lay_out
 
@@ -47,7 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metavar="PACKAGE==VERSION",
         help="install this version instead of the program's own; repeatable",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows to FILE")
+    parser.add_argument(
+        "--csv", type=Path, metavar="FILE", help="put the rows into FILE in place of older ones"
+    )
     options = parser.parse_args(arguments)
     names = options.names or all_names()
     if unknown := {*names} - {*all_names()}:
@@ -60,8 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{name:24} {' '.join(pinned_packages(name, options.pin))}")
         return 0
     rows, failures = run_all(names, options.wheel, options.pin)
-    if options.json:
-        options.json.write_text(json.dumps(rows, indent=1), "utf-8")
+    if options.csv:
+        write_rows(options.csv, rows)
     print(f"load {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores, {time.strftime('%Y-%m-%d')}")
     for name, why in failures.items():
         print(f"failed: {name}: {why}")
@@ -198,11 +201,6 @@ def installer(python: Path, name: str) -> list[str]:
         overrides.write_text("".join(f"{each}; sys_platform == 'none'\n" for each in left_out))
         command += ["--overrides", str(overrides)]
     return command
-
-
-def ratios_of(row: dict[str, Any]) -> tuple[float, float]:
-    """Returns own / ours for new and for seen texts."""
-    return row["new_own"] / row["new_ours"], row["seen_own"] / row["seen_ours"]
 
 
 def line_of(row: dict[str, Any]) -> str:

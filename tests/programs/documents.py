@@ -10,18 +10,22 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES, SOURCES = ("docs/*.md", "proofs/*.md"), ("tokpar/*/*.py", "tests/*/*.py")
 
 
-def documents(size: int = 20_000, count: int = 13, share: int = 0) -> list[str]:
+def documents(
+    size: int = 20_000,
+    count: int = 13,
+    share: int = 0,
+    kinds: Sequence[Sequence[str]] = (PAGES, SOURCES),
+) -> list[str]:
     """Returns `count` texts of `size` code points, no two of which have a long line in common:
-    pages and Python code, in turn. Another `share` gives other texts, for a row whose tokenizer has
-    seen those of the rows before. Raises ValueError if the checkout has too few."""
-    pages, code = _text_of(PAGES), _text_of(SOURCES)
-    half = -(-count // 2)
-    for text in (pages, code):
-        if len(text) < (share + 1) * half * size:
+    pages and Python code, in turn, or the files of `kinds`. Another `share` gives other texts, for
+    a row whose tokenizer has seen those of the rows before. Raises ValueError if the checkout has
+    too few."""
+    texts, each = [*map(_text_of, kinds)], -(-count // len(kinds))
+    for text in texts:
+        if len(text) < (share + 1) * each * size:
             raise ValueError(f"only {len(text):,} characters of a kind for share {share}")
-    places = (k * size for k in range(share * half, (share + 1) * half))
-    rows = (text[place : place + size] for place in places for text in (pages, code))
-    return list(rows)[:count]
+    places = (k * size for k in range(share * each, (share + 1) * each))
+    return [text[place : place + size] for place in places for text in texts][:count]
 
 
 def growing_chats(

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from tests.programs.documents import documents
-from tests.programs.tokenizer_files import directory
+from tests.programs.tokenizer_files import directory, make_tables
 from tests.programs.turns import Row, compare, processor_time_of_tree
 from tests.programs.web_server import free_port, posted, served
 
@@ -19,6 +19,7 @@ VERSIONS = ("gunicorn", "tokenizers")
 
 
 def rows() -> Iterator[Row]:
+    make_tables()
     with ExitStack() as servers:
         addresses = [servers.enter_context(_server(*start)) for start in ((), ("tokpar.run", "-m"))]
         texts = documents(10_000, 24)

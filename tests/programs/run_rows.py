@@ -6,7 +6,9 @@ python -m tests.programs.run_rows NAME"""
 from __future__ import annotations
 
 import json
+import os
 import sys
+import time
 from dataclasses import asdict
 from importlib import import_module, metadata
 
@@ -23,7 +25,9 @@ def main(name: str) -> None:
     program = import_module(f"tests.programs.{name}")
     versions = {each: metadata.version(each) for each in ("tokpar", *program.VERSIONS)}
     for row in program.rows():
-        print(MARK + json.dumps(asdict(row) | {"program": name, "versions": versions}), flush=True)
+        around = {"program": name, "versions": versions, "load": round(os.getloadavg()[0], 1)}
+        around["date"] = time.strftime("%Y-%m-%d")
+        print(MARK + json.dumps(asdict(row) | around), flush=True)
 
 
 if __name__ == "__main__":

@@ -60,3 +60,13 @@ def own_and_ours() -> tuple[Any, Any]:
 
     own, other = (AutoTokenizer.from_pretrained(directory()) for _ in range(2))
     return own, tokpar.as_hf(other)
+
+
+def make_tables() -> None:
+    """Has tokpar's tables for the tokenizer put on disk, where each start of a server but the
+    first one finds them."""
+    from tokenizers import Tokenizer
+
+    import tokpar
+
+    tokpar.as_tokenizers(Tokenizer.from_file(f"{directory()}/tokenizer.json")).encode("a text")

@@ -4,7 +4,7 @@ one tokenizer, and compares the ids.
     python -m tests.recipes.corpus_at_scale --tokenizer tokenizer.json --out FOLDER --size 1000 \
         --texts FOLDER [--texts FOLDER ...] [--steps documents megatron datatrove tokpar]
 
-It needs tokpar[corpus], megatron-core with torch, and datatrove[processing].
+It needs tokpar[corpus], megatron-core with torch, and datatrove[io,processing].
 Each step is a process of its own. It prints seconds, seconds of processor time, the peak memory of
 the process and all below it, and whether the ids are those of Megatron's step, byte by byte."""
 

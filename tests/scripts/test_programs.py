@@ -12,6 +12,8 @@ import pytest
 
 from tests.programs import __main__ as programs
 from tests.programs.documents import ROOT, documents
+from tests.programs.page_table import table
+from tests.programs.row_files import read_rows, write_rows
 from tests.programs.turns import compare
 
 
@@ -26,6 +28,20 @@ def test_equal_answers_are_a_row_without_a_difference() -> None:
     assert (row.texts, row.characters, row.difference) == (2, 4, "")
     assert programs.ratios_of(asdict(row)) == (row.new, row.seen)
     assert programs.line_of(asdict(row) | {"program": "some"}).endswith("equal")
+
+
+def test_rows_of_a_run_take_the_place_of_older_rows_of_the_same_programs(tmp_path: Path) -> None:
+    path, row = tmp_path / "rows.csv", asdict(compare("call", len, len, ["warm-up", "a", "b"]))
+    around = {"versions": {"some": "1.0", "other": "2"}, "load": 1.25, "date": "2026-01-31"}
+    assert read_rows(path) == []
+    for calls in (("b, first", "b, second", "a"), ("b, third",)):
+        write_rows(path, [row | around | {"program": call[0], "call": call} for call in calls])
+    rows = read_rows(path)
+    assert [(each["program"], each["call"]) for each in rows] == [("a", "a"), ("b", "b, third")]
+    assert rows[0]["versions"] == "some==1.0 other==2"
+    assert (rows[0]["load"], rows[0]["answers"], rows[0]["characters"]) == ("1.25", "equal", "2")
+    with pytest.raises(ValueError, match="no row of semchunk_splitter whose call is 'Encoder"):
+        table(rows)
 
 
 @pytest.mark.parametrize("name", programs.all_names())
