@@ -58,9 +58,9 @@ GROUPS: Sequence[tuple[str, str, Sequence[tuple[str, str]]]] = (
         ),
     ),
     (
-        "lm-eval: contexts of 500 and 10,000 characters",
+        "lm-eval: contexts of 500 and 10,000 characters; llama-cpp-python's `LlamaHFTokenizer`",
         "`python -m tokpar.run`, or `patch_transformers`",
-        (("lm_eval_requests", ""),),
+        (("lm_eval_requests", ""), ("llama_cpp_tokenizer", "tokenize")),
     ),
     (
         "sentence-transformers, Infinity's and FlagEmbedding's `encode`",
@@ -92,6 +92,11 @@ GROUPS: Sequence[tuple[str, str, Sequence[tuple[str, str]]]] = (
         "`tokpar.as_tokenizers(tokenizer)`",
         (("uvicorn_workers", ""),),
     ),
+    (
+        "vLLM, SGLang: next turn of 200,000 characters",
+        "[the plugin](serving.md)",
+        tuple((name, "next turn of 200") for name in ("vllm_server", "vllm_render", "sglang_chat")),
+    ),
 )
 """What the page calls programs, what their user types, and their rows: the name of the program, and
 a pattern that the call begins with."""
@@ -119,14 +124,7 @@ def intro(rows: Sequence[Mapping[str, str]]) -> str:
 
 def table(rows: Sequence[Mapping[str, str]]) -> str:
     """Returns the table. Raises ValueError if a program of a group has no row."""
-    return HEADING + "".join(_line_of(*group, rows) for group in GROUPS) + LAST
-
-
-LAST = (
-    "| vLLM, SGLang: next turn of 200,000 characters | [the plugin](serving.md) "
-    "| 2.9, 101 | 2.8, 103 |\n"
-)
-"""Of runs of their own, see docs/serving.md."""
+    return HEADING + "".join(_line_of(*group, rows) for group in GROUPS)
 
 
 def _line_of(

@@ -115,4 +115,6 @@ def _characters(text: Any) -> int:
         text = [*text.values()]
     if isinstance(text, (list, tuple)):
         return sum(map(_characters, text))
+    if isinstance(text, bytes):
+        return len(text.decode("utf-8", "ignore"))
     return len(text) if isinstance(text, str) else 0
