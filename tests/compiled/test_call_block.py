@@ -150,6 +150,18 @@ def test_parts_of_one_place_ask_for_the_same_learned_words() -> None:
         asked.encode_rows(("a", "b"), -1)
 
 
+def test_a_long_text_that_comes_again_has_the_engine_s_ids() -> None:
+    """Runs end where words end, in all parts of a text, whichever of its runs are looked up."""
+    tokenizer = chain_tokenizer()
+    call = call_of(tokenizer)
+    draw = random.Random(64)
+    words = ["".join(draw.choices("abc", k=draw.randrange(1, 40))) for _ in range(20_000)]
+    for text in (" ".join(words), " ".join(words[9000:] + words[:9000])):
+        expected = tokenizer.encode(text).ids
+        for _ in range(4):
+            assert call.encode_plain(text).tolist() == expected
+
+
 class RecordingCall:
     """Notes which learned words are asked for."""
 

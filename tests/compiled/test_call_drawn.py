@@ -72,16 +72,21 @@ def test_drawn_tokenizers_have_the_engine_s_ids(kind: str, seed: int) -> None:
             assert not flags[k] or rows[k].tolist() == ids, text
 
 
+def compared_call(tokenizer: Any) -> Any:
+    """Its compiled call or None, without the comparison at load, which would hide a fault."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(compiled_build, "drawn_texts", lambda parts, count: [])
+        adapter: Any = tokpar.load(tokenizer)
+    return adapter.later_call and adapter.later_call.call
+
+
 @pytest.mark.parametrize("kind", DRAWN)
 @at_most(30)
 @given(seed=SEEDS)
 def test_runs_that_are_known_have_the_engine_s_ids(kind: str, seed: int) -> None:
     """Long texts of the same few parts, side by side in other orders, again and again."""
     tokenizer, contents, draw = drawn(kind, seed)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(compiled_build, "drawn_texts", lambda parts, count: [])
-        adapter: Any = tokpar.load(tokenizer)
-    call = adapter.later_call and adapter.later_call.call
+    call = compared_call(tokenizer)
     if call is None:
         return
     parts = [draw_text(draw, contents) for _ in range(8)]
@@ -92,6 +97,39 @@ def test_runs_that_are_known_have_the_engine_s_ids(kind: str, seed: int) -> None
         for _ in range(3):
             found = call.encode(text)
             assert found is None or found.tolist() == expected, text
+
+
+@pytest.mark.parametrize("kind", DRAWN)
+@at_most(2)
+@given(seed=SEEDS)
+def test_a_long_new_text_has_the_engine_s_ids_again_and_again(kind: str, seed: int) -> None:
+    """Some of its runs are looked up, all when it comes again, and beside what is new."""
+    draw = random.Random(seed)
+    tokenizer = DRAWN[kind](draw)
+    call = compared_call(tokenizer)
+    if call is None:
+        return
+    parts = [draw_text(draw, []) for _ in range(40)]
+    first = new_text(draw, parts)
+    second = first[: draw.randrange(LONG)] + new_text(draw, parts)[: LONG // 2] + first[-LONG // 2 :]
+    for text in (first, second):
+        expected = own_ids(tokenizer, text)
+        for _ in range(4):
+            found = call.encode(text)
+            assert found is None or found.tolist() == expected
+
+
+LONG = 200_000
+"""Characters: several stretches behind the runs after which only some are looked up, see call_runs.h."""
+
+
+def new_text(draw: random.Random, parts: list[str]) -> str:
+    """No two of its runs are alike."""
+    text, size = [], 0
+    while size < LONG:
+        text.append(draw.choice(parts)[:200] + draw.choice([" ", "\n", ""]) + str(draw.random()))
+        size += len(text[-1])
+    return "".join(text)
 
 
 @pytest.mark.parametrize("name", ["default", "deepseek_part", "llama_style", "cl100k_part"])

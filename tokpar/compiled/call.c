@@ -10,7 +10,7 @@
    call_added.h finds added tokens, call_pretokens.h cuts at sure places (call_triples.h: of three characters) and finds pre-tokens,
    call_characters.h cuts for a BPE over characters, call_pairs.h finds pre-tokens that two neighbours tell, call_listed.h lists segments for the engine, call_words.h looks
    words up, call_longest.h, call_merges.h and call_lanes.h encode new ones, call_block.h leads 256 segments of a BPE over
-   bytes through these, call_section.h leads the text through all of this.
+   bytes through these, call_runs.h keeps what comes again, call_section.h leads the text through all of this.
    call_decode.h is the way back.
    call_compiler.h has what compilers say in different ways. */
 #define PY_SSIZE_T_CLEAN
