@@ -74,8 +74,8 @@ def compiled(root, folder):
             py_limited_api=STABLE,
             # Tried once: -flto has 0.99 to 1.02 and a profile 1.01 to 1.03 of the speed of -O3
             # for new English, code, JSON and random words (gcc 12.2, Llama 3's vocabulary).
-            # Functions at lines of the processor's cache: else a change of one moves the others, and
-            # loops that nobody touched are up to 7 % slower (Gemini's vocabulary, English).
+            # Functions begin at lines of the processor's cache: else a change of one moves others,
+            # and loops that nobody touched are up to 7 % slower (Gemini's vocabulary, English).
             extra_compile_args=[] if sys.platform == "win32" else ["-g0", "-falign-functions=64"],
         )
         for name, source in SOURCES.items()
