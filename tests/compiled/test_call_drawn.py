@@ -121,7 +121,7 @@ def test_a_long_new_text_has_the_engine_s_ids_again_and_again(kind: str, seed: i
 
 
 LONG = 200_000
-"""Characters: several stretches behind the runs after which only some are looked up (call_runs.h)."""
+"""Characters: several stretches behind the runs after which some are looked up (call_runs.h)."""
 
 
 def new_text(draw: random.Random, parts: list[str]) -> str:
