@@ -453,6 +453,27 @@ def test_other_stages_are_refused_by_name(normalizer: Any, pre_tokenizer: Any, w
         unigram_stages(normalizer, pre_tokenizer)
 
 
+@pytest.mark.parametrize(
+    ("written", "scheme"),
+    [
+        ({}, "always"),
+        ({"add_prefix_space": True}, "always"),
+        ({"add_prefix_space": False}, "never"),
+        ({"add_prefix_space": False, "prepend_scheme": "first"}, "first"),
+    ],
+)
+def test_files_of_older_releases_say_by_a_bool_whether_a_mark_is_added(
+    written: dict[str, Any], scheme: str
+) -> None:
+    stage = {"type": "Metaspace", "replacement": "▁"}
+    assert unigram_stages(None, {**stage, **written}) == unigram_stages(
+        None, {**stage, "prepend_scheme": scheme}
+    )
+    assert unigram_stages(None, {**stage, "prepend_scheme": scheme}) != unigram_stages(
+        None, {**stage, "prepend_scheme": "never" if scheme == "always" else "always"}
+    )
+
+
 def test_the_double_array_has_each_piece_and_nothing_else() -> None:
     draw = random.Random(1)
     for size in (1, 2, 300, 20_000):
