@@ -24,13 +24,13 @@ from tests.conftest import at_most
 from tests.support.adapters_drawn import drawn_text
 from tests.support.drawn_runs import adapter_of, any_tokenizer
 from tests.support.tokenizers_drawn import contents, plain_copy
-from tokpar.chunks import encoded_text
+from tokpar.chunks import encoded_text, end_ids
 from tokpar.chunks.budget import KeptTexts
 from tokpar.chunks.text_chunk import TextChunk
 from tokpar.contract.interfaces import PostProcesses
 from tokpar.errors import OptionError
 
-RANDOM = st.randoms(use_true_random=False)
+RANDOM = st.integers(0, (1 << 32) - 1).map(random.Random)
 BOUNDARIES = st.sampled_from(("token", "cut", "line", "sentence"))
 MOST = 120
 
@@ -51,17 +51,19 @@ class ChunkMachine(RuleBasedStateMachine):
     running: Bundle[RunningChunks] = Bundle("running")
     budgets: Bundle[tuple[KeptTexts, list[str], int, Any]] = Bundle("budgets")
 
-    @initialize(tokenizer=any_tokenizer(), region=st.sampled_from((1, 8, 1 << 17)))
-    def load(self, tokenizer: Any, region: int) -> None:
+    @initialize(tokenizer=any_tokenizer(), region=st.sampled_from((1, 8, 1 << 17)), rng=RANDOM)
+    def load(self, tokenizer: Any, region: int, rng: random.Random) -> None:
         self.tokenizer, self.adapter = tokenizer, adapter_of(tokenizer)
         is_known = not isinstance(self.adapter, PostProcesses)
         assume(is_known or self.adapter.special_tokens is not None)
         self.own, self.encoder = own_tokenizer(tokenizer), tokpar.Encoder(self.adapter)
         self.tokens = [*filter(str.strip, contents(tokenizer))]
-        self.text, self.texts = "", list[str]()
         self.patches = ExitStack()
         both = {"REGION": region, "LOCATED": region}
         self.patches.enter_context(mock.patch.multiple(encoded_text, **both))
+        short = {"_CHARS_PER_TOKEN": 1, "_LEAST_CHARS": 1}  # so that short texts are long ones
+        self.patches.enter_context(mock.patch.multiple(end_ids, **short))
+        self.text, self.texts = self._drawn(rng, 60), [self._drawn(rng, 30) for _ in range(2)]
 
     def teardown(self) -> None:
         if hasattr(self, "patches"):
@@ -107,6 +109,15 @@ class ChunkMachine(RuleBasedStateMachine):
         self._assume_encodes(text)
         return RunningChunks(text, arguments, self.encoder.chunks(text, *arguments))
 
+    @rule(rng=RANDOM)
+    def chunk_at_once(self, rng: random.Random) -> None:
+        """As many tokens as any character needs, and some more."""
+        least = max((len(self.own.ids(char)) for char in self.text), default=1)
+        for boundary in ("token", "cut", "line", "sentence"):
+            most = least + rng.randint(0, 9)
+            overlap = rng.randint(0, max(0, min(6, most - self.own.special - 1)))
+            self.take_all_chunks(self.begin_chunks(most, overlap, boundary))
+
     @rule(running=running, times=st.integers(1, 4))
     def take_chunks(self, running: RunningChunks, times: int) -> None:
         for chunk in islice(running.chunks, times):
@@ -148,8 +159,22 @@ class ChunkMachine(RuleBasedStateMachine):
     def read_budget(self, budget: tuple[KeptTexts, list[str], int, Any], as_messages: bool) -> None:
         """What is read late is what is read at once, of the texts as they were."""
         kept, texts, most, keep = budget
-        assert kept == check_kept(self.adapter, texts, most, keep, False)
+        expected = check_kept(self.adapter, texts, most, keep, False)
+        assert (kept, kept.counts) == (expected, expected.counts)
         check_kept(self.adapter, texts, most, keep, as_messages)
+
+    @rule(rng=RANDOM)
+    def fit_at_once(self, rng: random.Random) -> None:
+        """A budget that is less than all ids, of texts that are changed before it is read."""
+        self._assume_encodes("".join(self.texts))
+        count = len(self.own.ids("".join(self.texts))) - self.own.special
+        for keep in ("ends", "first", "last"):
+            budget = self.begin_budget(rng.randint(1, max(1, count)), keep)
+            self.texts.insert(0, self.texts.pop())
+            self.texts[-1:] = []
+            self.texts.append(self._drawn(rng, 30))
+            self.read_budget(budget, False)
+            self._assume_encodes("".join(self.texts))
 
 
 TestChunks = ChunkMachine.TestCase

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, models
+from tokenizers import Tokenizer, models, normalizers
 
 import tokpar
 from tests.chunks.brute_force import called, own_tokenizer, truncates
@@ -31,6 +31,7 @@ from tokpar.errors import OptionError
 
 pytestmark = pytest.mark.ids
 
+BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 BOUNDARIES = st.sampled_from(("token", "cut", "line", "sentence"))
 SIZES = st.integers(1, 12) | st.integers(8, 64)
 
@@ -113,6 +114,19 @@ def test_regions_are_joined_where_they_meet(boundary: str) -> None:
             text, tokenizer = TEXTS[kind], named(name)
             found = chunks_of(tokenizer, text, 9, 2, boundary)
             assert_chunks(tokenizer, text, 9, 2, boundary, found)
+
+
+@pytest.mark.usefixtures("small_regions")
+def test_a_space_that_is_a_token_of_its_own_ends_where_its_region_begins() -> None:
+    """A cut before it absorbs it, so that the prefix of the region stands for it."""
+    vocab = {char: id_ for id_, char in enumerate(["<unk>", "▁", *BYTES, *"abc.="])}
+    tokenizer = Tokenizer(models.BPE(vocab, [], unk_token="<unk>", byte_fallback=True))
+    stages = [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
+    tokenizer.normalizer = normalizers.Sequence(stages)
+    text = "ab. =ca. b =a = =b = c.ab" * 8
+    for most in range(3, 9):
+        found = chunks_of(tokenizer, text, most, 2, "token")
+        assert_chunks(tokenizer, text, most, 2, "token", found)
 
 
 def test_a_tokenizer_without_facts_has_chunks_that_fit() -> None:

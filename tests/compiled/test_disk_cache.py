@@ -202,7 +202,7 @@ def test_what_is_no_regular_file_is_a_miss_and_keeps_nobody_waiting(
     else:
         stored.mkdir()
     done = subprocess.run(
-        [sys.executable, "-c", WAITS], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", WAITS], capture_output=True, text=True, timeout=240, check=True
     )
     assert done.stdout == "None\n"
     assert f"{stored} is no regular file" in done.stderr

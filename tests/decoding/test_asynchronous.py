@@ -56,7 +56,7 @@ def test_the_event_loop_goes_on_while_a_text_is_encoded() -> None:
             self.go = threading.Event()
 
         def encode(self, text: str) -> Any:
-            assert self.go.wait(timeout=20)
+            assert self.go.wait(timeout=120)
             return np.array([len(text)], dtype=np.uint32)
 
     tokenizer = Waits()

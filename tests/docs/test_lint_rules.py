@@ -20,7 +20,7 @@ def codes_of(source: str, path: str) -> list[str]:
         capture_output=True,
         text=True,
         cwd=ROOT,
-        timeout=60,
+        timeout=240,
         check=False,
     )
     assert not done.stderr, done.stderr

@@ -218,7 +218,7 @@ def test_calls_on_an_engine_that_no_copy_reproduces_wait_for_each_other(
         patch.setattr(base, "set_truncation_and_padding", set_up_and_let_the_other_call)
         mine_found = call(mine, one)
     if thread.ident is not None:
-        thread.join(20)
+        thread.join(120)
         assert [mine_found, *found] == expected
 
 
@@ -238,7 +238,7 @@ def test_a_signal_handler_does_not_wait_for_the_call_that_it_interrupts() -> Non
         patch.setattr(base, "set_truncation_and_padding", set_up_and_interrupt)
         thread = threading.Thread(target=mine, args=(TEXT,), daemon=True)
         thread.start()
-        thread.join(20)
+        thread.join(120)
     assert not thread.is_alive()
     assert found[1] == other
     assert mine(TEXT)["input_ids"] == uncopied()(TEXT)["input_ids"]
@@ -302,8 +302,8 @@ def test_a_call_that_waits_for_an_engine_goes_before_later_calls() -> None:
         assert not begun.wait(0.001)
     assert not hf_running_calls.begin_call(engine, "settings")
     hf_running_calls.end_call(engine)
-    assert begun.wait(20)
-    thread.join(20)
+    assert begun.wait(120)
+    thread.join(120)
     assert hf_running_calls.begin_call(engine, "settings")
     hf_running_calls.end_call(engine)
 

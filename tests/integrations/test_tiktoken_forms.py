@@ -298,7 +298,7 @@ def test_other_sets_of_allowed_tokens_make_no_engine_that_the_caller_waits_for(
     make = view._tokpar.adapter_for
 
     def make_late(allowed: frozenset[str]) -> TiktokenTokenizer:
-        waits.append(calls_are_done.wait(10))
+        waits.append(calls_are_done.wait(120))
         made: TiktokenTokenizer = make(allowed)
         return made
 

@@ -162,14 +162,14 @@ def test_workers_of_a_preloading_server_answer_beside_a_busy_master(tmp_path: Pa
     for _ in range(ROUNDS):
         with server_of(tmp_path) as address:
             for _ in range(6):
-                with urlopen(address, timeout=30) as answer:
+                with urlopen(address, timeout=100) as answer:
                     assert json.load(answer) == {"ids": expected, "worker": True}
 
 
 @contextmanager
 def server_of(folder: Path) -> Iterator[str]:
     """Yields the address of a gunicorn with two workers that serves `served.py`."""
-    command = [sys.executable, "-m", "gunicorn", "--preload", "--workers", "2", "--timeout", "20"]
+    command = [sys.executable, "-m", "gunicorn", "--preload", "--workers", "2", "--timeout", "100"]
     log, path = folder / "log.txt", f"{folder}{os.pathsep}{ROOT}"
     with (
         log.open("w") as file,
@@ -181,7 +181,7 @@ def server_of(folder: Path) -> Iterator[str]:
         ) as process,
     ):
         try:
-            limit = time.monotonic() + 60
+            limit = time.monotonic() + 120
             while not (found := re.search(r"Listening at: (http://\S+)", log.read_text())):
                 assert process.poll() is None, log.read_text()
                 assert time.monotonic() < limit, log.read_text()

@@ -313,7 +313,7 @@ def test_a_plugin_that_calls_tokpar_or_panics_while_it_is_loaded_is_named_and_sk
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=240,
         env={**environment, "PYTHONPATH": path},
     )
     works, problem = done.stdout.splitlines()

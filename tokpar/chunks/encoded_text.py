@@ -169,6 +169,8 @@ def _ascending(spans: SpanArray, part: Part) -> tuple[IntArray, IntArray]:
     stops = np.maximum.accumulate(spans[:, 1]) + first
     if part.absorbed_chars:
         starts[:1] = part.start
+        if len(spans) > 1 and spans[1, 0] == 0:  # the first token is the absorbed space alone
+            stops[0] = first
     return starts, stops
 
 

@@ -633,7 +633,7 @@ def test_sigterm_keeps_prints_and_writes_what_was_measured(tmp_path: Path) -> No
         while b"ch/s" not in (bar := bench.stderr.read(200)):  # the bar moves after a job
             assert bar
         bench.terminate()
-        printed, _ = bench.communicate(timeout=60)
+        printed, _ = bench.communicate(timeout=240)
     assert bench.returncode == 130
     assert not json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["complete"]
     assert (tmp_path / "tables.txt").is_file()

@@ -135,7 +135,7 @@ def test_ctrl_c_ends_the_workers_and_leaves_no_file(
         workers = awaited_children(training, 2)
         time.sleep(later)
         (os.killpg if whole_group else os.kill)(training.pid, signal.SIGINT)
-        stdout, stderr = training.communicate(timeout=20)
+        stdout, stderr = training.communicate(timeout=120)
     assert (training.returncode, stdout, stderr) == (130, b"", b"")
     assert not any(Path(f"/proc/{worker}").exists() for worker in workers)
     assert list(out.iterdir()) == []
@@ -143,7 +143,7 @@ def test_ctrl_c_ends_the_workers_and_leaves_no_file(
 
 def awaited_children(process: subprocess.Popen[bytes], count: int) -> list[int]:
     """The children of a process, as soon as there are so many."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         children = children_of(process.pid)
         if len(children) == count:
