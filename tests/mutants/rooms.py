@@ -57,7 +57,9 @@ ROOMS = {
         "integrations",
         ("test_row_columns.py", "test_asked_columns.py", "test_tiktoken_arguments.py"),
     ),
-    "compiled": Room("compiled/[!_]*.py", f"compiled {DOORS}", SWEEP),
+    "compiled": Room(
+        "compiled/[!_]*.py", f"compiled pipeline/test_utf8_texts.py {DOORS}", SWEEP
+    ),
     "kernel": Room(
         "compiled/call*.h compiled/words.h compiled/call.c",
         f"compiled decoding adapters/test_offsets.py {DOORS}",
