@@ -93,7 +93,7 @@ class PostProcess:
 
     @property
     def final_special_tokens(self) -> tuple[list[int], list[int]] | None:
-        """The ids around a text that is encoded alone, if truncation is all else; else None."""
+        """The ids around a text encoded alone and not truncated; None if more is done to it."""
         pads = self.padding is not None and (
             self.padding.length is not None or self.padding.multiple
         )
