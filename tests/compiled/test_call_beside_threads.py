@@ -168,7 +168,7 @@ def counted_background() -> Iterator[list[str]]:
         if module.startswith("tokenizers") and function.__name__ in KEEP_THE_GIL:
             found.append(f"{function.__name__} in {frame.f_code.co_name}")
 
-    build = compiled_build.LaterCall._build
+    build = compiled_build.LaterCall.build
 
     def profiled(self: Any, parts: Any) -> None:
         with pytest.MonkeyPatch.context() as patched:
@@ -186,7 +186,7 @@ def counted_background() -> Iterator[list[str]]:
 
     loads = json.loads
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(compiled_build.LaterCall, "_build", profiled)
+        patched.setattr(compiled_build.LaterCall, "build", profiled)
         patched.setattr(compiled_build, "IN_BACKGROUND", False)
         patched.setenv("TOKPAR_CACHE", "")
         yield found
