@@ -121,19 +121,20 @@ class DropInMachine(RuleBasedStateMachine):
         self._compare_calls(own, rng)
         change = data.draw(changes(), label="change")
         outcome(lambda: change(own))
-        self._compare_calls(own, rng)
-        return self._followed(own)
+        return self._compared(own, rng)
 
     @rule(target=objects, own=consumes(objects), rng=RANDOM)
     def train(self, own: Tokenizer, rng: random.Random) -> Tokenizer:
         self._read_given()
         outcome(lambda: train(own))
-        self._compare_calls(own, rng)
-        return self._followed(own)
+        return self._compared(own, rng)
 
-    def _followed(self, own: Tokenizer) -> Tokenizer:
-        """The object, or a copy: a trained object answers by its own methods from then on."""
-        return own if is_followed(own) else copy.deepcopy(own)
+    def _compared(self, own: Tokenizer, rng: random.Random) -> Tokenizer:
+        """The object, or a copy: a trained object answers by its own methods from then on, and
+        threads of the engine that encoded by the former model panic or not, call by call."""
+        followed = own if is_followed(own) else copy.deepcopy(own)
+        self._compare_calls(followed, rng)
+        return followed
 
     @rule(target=objects, own=objects, way=st.sampled_from([*WAYS]))
     def copy(self, own: Tokenizer, way: str) -> Tokenizer:
