@@ -155,7 +155,7 @@ def test_ends_of_lines_and_sentences_are_those_of_the_whole_text(pattern: re.Pat
 
 @pytest.mark.parametrize("boundary", ["token", "line", "sentence"])
 def test_the_first_place_in_a_range_is_one_of_all_places(boundary: Any) -> None:
-    """[start, stop): a place at `start` is one, a place at `stop` is none."""
+    """A range has its start, and does not have its stop."""
     text = "One two. Three\nfour é中 five! six"
     encoder = tokpar.Encoder(adapter_of(named("default")))
     whole = encoded_text.EncodedText(text, encoder.tokenizer, encoder.rows_of_parts, 0)

@@ -11,22 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
-import tokpar
 from tests.conftest import at_most, needs_below_one, needs_kernel
+from tests.support.call_answers import call_of
 from tests.support.calls_drawn import ATOMS, DRAWN, GPT2
-from tokpar.compiled import compiled_build
 from tokpar.formats.vocabulary import letters_of
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once, needs_below_one, needs_kernel]
 SIZES = (*range(1, 10), 14, 15, 16, 17, 23, 24, 25, 26, 40, 63, 64, 65, 200, 511, 513)
 """Bytes of words on both sides of each bound of call_block.h and call_lanes.h."""
-
-
-def call_of(tokenizer: Any) -> Any:
-    with pytest.MonkeyPatch.context() as patched:  # the comparison at load would hide a fault
-        patched.setattr(compiled_build, "drawn_texts", lambda parts, count: [])
-        adapter: Any = tokpar.load(tokenizer)
-    return adapter.later_call and adapter.later_call.call
 
 
 def draw_words(draw: random.Random, count: int) -> str:

@@ -17,6 +17,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 import tokpar
 from tests.conftest import at_most, needs_below_one, needs_kernel
 from tests.support.cached_texts import ENGLISH
+from tests.support.call_answers import call_of, own_ids
 from tests.support.calls_drawn import DRAWN, draw_added, draw_text
 from tests.support.tokenizers_drawn import DATA, named_tokenizers
 from tokpar.compiled import call_tables, compiled_build, compiled_call
@@ -24,7 +25,6 @@ from tokpar.compiled.compiled_call import CompiledCall
 from tokpar.errors import MismatchError
 from tokpar.formats.vocabulary import letters_of
 from tokpar.process import disk_cache
-from tokpar.process.interrupts import raise_foreign
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once, needs_below_one, needs_kernel]
 SEEDS = st.integers(0, 1 << 60)
@@ -36,16 +36,6 @@ def drawn(kind: str, seed: int) -> tuple[Any, list[str], random.Random]:
     contents = draw_added(draw, tokenizer)
     tokenizer.encode_special_tokens = draw.random() < 0.2
     return tokenizer, contents, draw
-
-
-def own_ids(tokenizer: Any, text: str) -> list[int] | None:
-    """The engine's own ids, or None where it panics."""
-    try:
-        ids: list[int] = tokenizer.encode(text).ids
-    except BaseException as error:
-        raise_foreign(error)
-        return None
-    return ids
 
 
 @pytest.mark.parametrize("kind", DRAWN)
@@ -63,7 +53,7 @@ def test_drawn_tokenizers_have_the_engine_s_ids(kind: str, seed: int) -> None:
     if call is None:
         return
     texts = [draw_text(draw, contents) for _ in range(20)]
-    expected = [own_ids(tokenizer, text) for text in texts]
+    expected = [own_ids(tokenizer, text, special=True) for text in texts]
     for _ in range(2):
         rows, flags = call.rows(texts, 2)
         for k, (text, ids) in enumerate(zip(texts, expected, strict=True)):
@@ -72,28 +62,20 @@ def test_drawn_tokenizers_have_the_engine_s_ids(kind: str, seed: int) -> None:
             assert not flags[k] or rows[k].tolist() == ids, text
 
 
-def compared_call(tokenizer: Any) -> Any:
-    """Its compiled call or None, without the comparison at load, which would hide a fault."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(compiled_build, "drawn_texts", lambda parts, count: [])
-        adapter: Any = tokpar.load(tokenizer)
-    return adapter.later_call and adapter.later_call.call
-
-
 @pytest.mark.parametrize("kind", DRAWN)
 @at_most(30)
 @given(seed=SEEDS)
 def test_runs_that_are_known_have_the_engine_s_ids(kind: str, seed: int) -> None:
     """Long texts of the same few parts, side by side in other orders, again and again."""
     tokenizer, contents, draw = drawn(kind, seed)
-    call = compared_call(tokenizer)
+    call = call_of(tokenizer)
     if call is None:
         return
     parts = [draw_text(draw, contents) for _ in range(8)]
     parts += [(part + draw.choice(["\n", " "])) * draw.randrange(2, 20) for part in parts]
     for _ in range(6):
         text = "".join(draw.choices(parts, k=12))
-        expected = own_ids(tokenizer, text)
+        expected = own_ids(tokenizer, text, special=True)
         for _ in range(3):
             found = call.encode(text)
             assert found is None or found.tolist() == expected, text
@@ -103,10 +85,10 @@ def test_runs_that_are_known_have_the_engine_s_ids(kind: str, seed: int) -> None
 @at_most(2)
 @given(seed=SEEDS)
 def test_a_long_new_text_has_the_engine_s_ids_again_and_again(kind: str, seed: int) -> None:
-    """Some of its runs are looked up, all when it comes again, and beside what is new."""
+    """The first call looks up some of its runs. Later calls look up all, also beside new text."""
     draw = random.Random(seed)
     tokenizer = DRAWN[kind](draw)
-    call = compared_call(tokenizer)
+    call = call_of(tokenizer)
     if call is None:
         return
     parts = [draw_text(draw, []) for _ in range(40)]
@@ -114,7 +96,7 @@ def test_a_long_new_text_has_the_engine_s_ids_again_and_again(kind: str, seed: i
     new = new_text(draw, parts)[: LONG // 2]
     second = first[: draw.randrange(LONG)] + new + first[-LONG // 2 :]
     for text in (first, second):
-        expected = own_ids(tokenizer, text)
+        expected = own_ids(tokenizer, text, special=True)
         for _ in range(4):
             found = call.encode(text)
             assert found is None or found.tolist() == expected

@@ -9,21 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import tokpar
 from tests.conftest import at_most, needs_below_one, needs_kernel
+from tests.support.call_answers import call_of
 from tests.support.calls_drawn import DRAWN, draw_added, draw_text
-from tokpar.compiled import call_tables, compiled_build
+from tokpar.compiled import call_tables
 from tokpar.process.interrupts import raise_foreign
 
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once, needs_below_one, needs_kernel]
 PLACES = tuple[list[int], list[tuple[int, int]], list[int | None]]
-
-
-def call_of(tokenizer: Any) -> Any:
-    with pytest.MonkeyPatch.context() as patched:  # the comparison at load would hide a fault
-        patched.setattr(compiled_build, "drawn_texts", lambda parts, count: [])
-        adapter: Any = tokpar.load(tokenizer)
-    return adapter.later_call and adapter.later_call.call
 
 
 def own_places(tokenizer: Any, text: str) -> PLACES | None:

@@ -181,7 +181,7 @@ ROWS = (
 
 
 MARKS = "aå\u0301\u0344\u0f40\u0f71\u0f72\u0f73\u0f75\u0f81\u093f\u1161"
-"""Marks, also those that are two marks, and what they stand behind."""
+"""Letters, and marks behind them. Some marks decompose into two."""
 
 
 @pytest.mark.parametrize("row", ROWS, ids=" then ".join)

@@ -17,6 +17,7 @@ from tokenizers import Tokenizer
 
 import tokpar
 from tests.conftest import at_most, needs_below_one, needs_kernel
+from tests.support.call_answers import call_of
 from tests.support.calls_drawn import DRAWN, GPT2, draw_text
 from tests.support.wide_ids import draw_wide_file, draw_wide_ranks
 from tokpar.compiled import call_tables, compiled_build
@@ -28,14 +29,6 @@ from tokpar.process.interrupts import raise_foreign
 pytestmark = [pytest.mark.ids, pytest.mark.compiled_at_once, needs_below_one, needs_kernel]
 SEEDS = st.integers(0, 1 << 60)
 WIDE = 1 << 21
-
-
-def call_of(source: Any) -> Any:
-    """The compiled call of a file or object, or None."""
-    with pytest.MonkeyPatch.context() as patched:  # the comparison at load would hide a fault
-        patched.setattr(compiled_build, "drawn_texts", lambda parts, count: [])
-        adapter: Any = tokpar.load(source)
-    return adapter.later_call and adapter.later_call.call
 
 
 def own(encode: Callable[[], Any]) -> Any:

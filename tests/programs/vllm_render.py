@@ -6,17 +6,14 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
-from tests.programs.small_models import save_model
 from tests.programs.turns import Row, compare
 from tests.programs.vllm_requests import MODEL, answers_of, requests_of
-from tests.programs.vllm_server import LONGEST, SIZES, next_turns, require_way, two_servers
+from tests.programs.vllm_server import SIZES, next_turns, require_way, served_model, two_servers
 from tests.programs.web_server import posted
 
 INSTALL = ("vllm==0.33.0", "./plugins/tokpar-vllm")
@@ -44,13 +41,7 @@ COMMAND = "import sys; from vllm.entrypoints.cli.main import main; sys.exit(main
 def rows() -> Iterator[Row]:
     os.environ["VLLM_TARGET_DEVICE"] = "cpu"
     with ExitStack() as entered:
-        model = save_model(
-            Path(entered.enter_context(tempfile.TemporaryDirectory())),
-            "LlamaConfig",
-            num_key_value_heads=2,
-            hidden_size=64,
-            max_position_embeddings=LONGEST,
-        )
+        model = served_model(entered)
         command = [sys.executable, "-c", COMMAND, "launch", "render", model]
         own, ours = two_servers(entered, [*command, "--served-model-name", MODEL])
         require_way(own, ours)

@@ -47,18 +47,24 @@ CLIENTS, OF_CLIENTS = 4, 50_000
 
 def rows() -> Iterator[Row]:
     with ExitStack() as entered:
-        model = save_model(
-            Path(entered.enter_context(tempfile.TemporaryDirectory())),
-            "LlamaConfig",
-            num_key_value_heads=2,
-            hidden_size=64,
-            max_position_embeddings=LONGEST,
-        )
+        model = served_model(entered)
         command = [sys.executable, "-m", SERVER, "--model", model, "--served-model-name", MODEL]
         command += ["--enforce-eager", "--dtype", "float32", "--max-model-len", str(LONGEST)]
         own, ours = two_servers(entered, [*command, "--enable-prefix-caching"])
         require_way(own, ours)
         yield from rows_of(own, ours)
+
+
+def served_model(entered: ExitStack) -> str:
+    """Writes a model of one layer that takes LONGEST tokens. Returns its folder, which goes with
+    `entered`."""
+    return save_model(
+        Path(entered.enter_context(tempfile.TemporaryDirectory())),
+        "LlamaConfig",
+        num_key_value_heads=2,
+        hidden_size=64,
+        max_position_embeddings=LONGEST,
+    )
 
 
 def rows_of(own: str, ours: str) -> Iterator[Row]:

@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from tokenizers import Tokenizer
 
+import tokpar
+from tokpar.compiled import compiled_build
 from tokpar.compiled.compiled_call import CompiledCall
 from tokpar.process.interrupts import raise_foreign
+
+
+def call_of(source: Any) -> Any:
+    """The compiled call of what `tokpar.load` takes, or None. It is not compared when it is loaded:
+    that would hide a fault."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(compiled_build, "drawn_texts", lambda parts, count: [])
+        adapter: Any = tokpar.load(source)
+    return adapter.later_call and adapter.later_call.call
 
 
 def own_ids(tokenizer: Any, text: str, special: bool = False) -> list[int] | None:

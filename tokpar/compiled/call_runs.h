@@ -94,7 +94,7 @@ static inline Run run_to(const Scratch *s, const u8 *p, i64 start, i64 stop)
 
 /* Parts of a section, at whose ends runs end. After MOST_UNMET runs that were not met, only those in the first ASKED_BYTES of a
    stretch are looked up: new text is encoded as if nothing were kept, and text that was seen is noticed. */
-typedef struct { i64 first, start, stop; int unmet, unmet_here; } Stretch; /* first: of the section; unmet_here: see is_met */
+typedef struct { i64 first, start, stop; int unmet, unmet_here; } Stretch; /* first: of the section; unmet_here: runs in its first bytes */
 
 /* Returns the run that begins at `at`, or the rest of a stretch as one that is not kept. */
 static inline Run next_run(const Tables *t, const Scratch *s, const u8 *p, Stretch *of, i64 at, i64 stop)
@@ -112,7 +112,8 @@ static inline Run next_run(const Tables *t, const Scratch *s, const u8 *p, Stret
 
 static inline void count_met(Stretch *of) { of->unmet -= of->unmet < MET_COUNTS ? of->unmet : MET_COUNTS; }
 
-/* True if a run was met, or stands behind runs that were met, where nothing may have been looked up when they were. */
+/* True if a run was met, or stands behind runs that were met, where nothing may have been looked up when they were. The last run of
+   a stretch counts for the next one, which has begun: the run after it is found first. */
 static inline int is_met(Scratch *s, Stretch *of, Run run)
 {
     int is_first = run.end - of->start < ASKED_BYTES, was = was_met(s, run.key, OF_RUN);
